@@ -1,6 +1,6 @@
 """A Redis-compatible server inside your Python process, for tests and for small programs.
 
-It answers as redis-server does (of the version ``VERSION``), and keeps its data in memory, on disk if asked::
+It answers as redis-server ``VERSION`` does. It keeps its data in memory, and also on disk if asked::
 
     import miniredis
     import redis
@@ -9,9 +9,10 @@ It answers as redis-server does (of the version ``VERSION``), and keeps its data
         client = redis.Redis(host=server.host, port=server.port)
         client.set("greeting", "hello")
 
-``start`` runs a server on a thread, ``serve`` runs one in a Trio program, and the command ``miniredis`` is
-one by itself. ``miniredis.pytest_plugin`` has fixtures for pytest. ``HeldClock`` is for tests of expiry and
-timeouts. ``Engine`` is the server without sockets, threads and clocks.
+``start`` runs a server on a thread, ``serve`` runs one in a Trio program, and the command ``miniredis`` runs
+one as a process. ``join`` shares one server among the processes that use a directory.
+``miniredis.pytest_plugin`` has fixtures for pytest. ``HeldClock`` is for tests of expiry and timeouts.
+``Engine`` is the server without sockets, threads and clocks.
 """
 
 from .clock import HeldClock

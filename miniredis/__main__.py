@@ -108,7 +108,7 @@ class BadFlagError(Exception):
 
 
 def read_command_line(words: Sequence[str]) -> Config:
-    """The configuration that a file, standard input and flags ask for together.
+    """The configuration that a file, standard input and flags make together.
 
     Args:
         words: such as ``redis.conf --port 6379 --bind 127.0.0.1 ::1``. A ``-`` at either end stands for
@@ -116,7 +116,7 @@ def read_command_line(words: Sequence[str]) -> Config:
 
     Raises:
         BadFileError: the file cannot be used.
-        BadFlagError: redis-server would not accept the flags either, or miniredis lacks what they ask for.
+        BadFlagError: redis-server would refuse the flags, too, or miniredis lacks the feature.
     """
     rest = list(words)
     directives = Directives()
@@ -137,7 +137,7 @@ def read_command_line(words: Sequence[str]) -> Config:
 
 
 def flags_in(words: Sequence[str]) -> list[list[str]]:
-    """The directives of flags: a name and its values each.
+    """The directives that flags give: each one a name and its values.
 
     As in redis-server, the word after a flag's name is a value, even if it starts with dashes; but ``--save``
     may stand alone, and then its value is empty. A flag and its values may be one word (``"--save 900 1"``).
@@ -172,7 +172,7 @@ def open_log(config: Config) -> None:
 
 
 def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> str:
-    """The flag, redis-server's own reason for refusing it, and what to write instead if that is clear."""
+    """The flag, redis-server's reason for refusing it, and what to write instead if that is clear."""
     flag, assigned, value = name.partition("=")
     text = f"{shlex.join([f'--{name}', *values])}: {refusal.explanation}"
     if not isinstance(refusal, UnknownDirectiveError):
@@ -186,7 +186,7 @@ def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> st
 
 
 def run(config: Config) -> int:
-    """Serves until a signal or SHUTDOWN; the exit status is 1 if it cannot listen or have any client.
+    """Serves until a signal or SHUTDOWN; returns the exit status, which ``USAGE`` explains.
 
     Like redis-server, it ignores SIGHUP: it keeps running when its terminal closes.
     """
@@ -218,7 +218,7 @@ def advice(error: OSError) -> str:
 
 
 class StoppableServer(Server):
-    """A server that signals stop, also while it loads its data."""
+    """A server that SIGINT and SIGTERM stop, also while it loads its data."""
 
     def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
         super().__init__(runner, listeners)
@@ -232,14 +232,14 @@ class StoppableServer(Server):
 
 
 class Announcer:
-    """Is handed the server as soon as clients can connect and the data are loaded."""
+    """Announces the server when clients can connect and its data are loaded."""
 
     def __init__(self, config: Config, process: CommandProcess) -> None:
         self._log = ServerLog(config)
         self._process = process
 
     def started(self, server: Server) -> None:
-        """Says where it listens."""
+        """Prints and logs the server's URL."""
         self._process.ready()
         print(f"listening on {server.public_url}", flush=True)  # noqa: T201
         self._log.info("ready to accept connections on %s", server.public_url)

@@ -1,7 +1,7 @@
-"""What ``start`` and ``serve`` were asked for, checked before anything starts.
+"""Checks the arguments of ``start`` and ``serve`` before anything starts.
 
-Each mistake is a ``TypeError`` or ``ValueError`` that names the argument. ``likely_name`` finds the directive
-that a misspelled name was meant to be, or what other programs' names for it are called here.
+Each mistake raises a ``TypeError`` or ``ValueError`` that names the argument. ``likely_name`` suggests the
+directive that a misspelled name, or another program's name, probably means.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 DirectiveValue: TypeAlias = str | int | float | os.PathLike[str]
-"""What a directive may be given as a keyword: True and False mean ``yes`` and ``no``."""
+"""The types of a directive's value as a keyword; True and False mean ``yes`` and ``no``."""
 
 LOOPS: Final = ("poll", "streams")
 
 FURTHEST: Final = 10_000_000_000
-"""Seconds that ``fast_forward`` may move time by at once: about 317 years."""
+"""The most seconds of one ``fast_forward``: about 317 years."""
 
 NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
-"""What redis-server understands beside directives, and miniredis does not."""
+"""Names that redis-server's configuration has besides directives, and that are not supported as keywords."""
 
 HOW_TO_KEEP: Final = {"appendonly", "save", "dbfilename"}
-"""Directives that say whether, and in which form, data are kept."""
+"""Directives that choose whether and in which form the server keeps its data on disk."""
 
 DURABLE: Final = {"appendonly": "yes", "appendfsync": "always"}
-"""What ``dir`` means where none of these is given."""
+"""What ``dir`` implies if no directive of ``HOW_TO_KEEP`` is given."""
 
 FOR_THE_COMMAND: Final = (
     "only the command 'miniredis' takes this: here the process, and its log, are the program's"
@@ -59,7 +59,7 @@ OTHER_NAMES: Final = {
     "socket": "unixsocket",
     "unix-socket-path": "unixsocket",
 }
-"""What redis-py and others call it; redis-server's own name for it."""
+"""Names that redis-py and other programs use, each with redis-server's name."""
 
 
 def checked_config(
@@ -71,10 +71,10 @@ def checked_config(
     """The configuration that a caller of ``start`` or ``serve`` asked for, in one of three ways.
 
     Args:
-        caller: the function that was called, for the errors.
-        directives: its keywords that are not its own, with ``_`` for ``-``.
+        caller: the name of the function that was called, for the errors.
+        directives: keywords that are no parameters of that function, with ``_`` for ``-``.
         config: used as it is.
-        engine: brings its own.
+        engine: its configuration is used.
 
     Raises:
         TypeError: a keyword is no directive, a value has a type that no directive takes, or two of the three
@@ -104,10 +104,10 @@ def refuse_what_is_for_the_command(config: Config) -> None:
 
 
 def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
-    """The configuration of keywords; the port is a free one unless it is given.
+    """The configuration that keywords describe; without ``port``, the server picks a free one.
 
-    ``dir`` alone means that the data are to be kept there: the directory is made, and each answered write is
-    on the disk.
+    ``dir`` alone keeps the data there: this creates the directory, and each write is on the disk before its
+    reply.
     """
     given, keywords = {"port": "0"}, {}
     for keyword, value in directives.items():
@@ -152,8 +152,8 @@ def advice(keyword: str) -> str:
 
 
 def likely_name(name: str, others: list[str] | None = None) -> str | None:
-    """The directive, or one of other names, that a name is probably meant to be; None if nothing is near."""
-    import difflib  # only whoever makes a mistake waits for it
+    """The directive, or one of ``others``, that a wrong name probably means; None if none is similar."""
+    import difflib  # needed only after a mistake
 
     wanted = name.lower().replace("_", "-")
     if wanted in OTHER_NAMES:
@@ -163,13 +163,13 @@ def likely_name(name: str, others: list[str] | None = None) -> str | None:
 
 
 def check_loop(caller: str, loop: object) -> None:
-    """Raises ``ValueError`` unless it is one of the loops that there are, or None."""
+    """Raises ``ValueError`` unless ``loop`` is the name of a loop, or None."""
     if loop is not None and loop not in LOOPS:
         raise ValueError(f"{caller}(): loop must be 'poll', 'streams' or None, not {loop!r}")
 
 
 def check_is_trio() -> None:
-    """Raises ``RuntimeError`` unless a Trio program runs here, as ``serve`` needs it."""
+    """Raises ``RuntimeError`` unless the caller runs in Trio, as ``serve`` must."""
     try:
         trio.lowlevel.current_trio_token()
     except RuntimeError:
@@ -179,7 +179,7 @@ def check_is_trio() -> None:
 
 
 def as_microseconds(seconds: float | Decimal) -> int:
-    """By how much ``fast_forward`` is to move time.
+    """The argument of ``fast_forward``, in microseconds.
 
     Raises:
         TypeError: it is not a number.

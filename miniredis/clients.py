@@ -1,4 +1,4 @@
-"""redis-py's clients, sync and asyncio, connected to a server of this process without a socket."""
+"""redis-py's clients, sync and asyncio, connected without a socket to a server in this process."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class LocalConnection(redis.connection.AbstractConnection):
     """redis-py's connection over a ``LocalSocket``.
 
     Args:
-        connect: makes one.
-        options: of every connection of redis-py.
+        connect: makes the socket.
+        options: redis-py's options for any connection.
     """
 
     def __init__(self, *, connect: Callable[[], LocalSocket], **options: Any) -> None:
@@ -39,7 +39,7 @@ class LocalConnection(redis.connection.AbstractConnection):
         super().__init__(**options)
 
     def can_read(self, timeout: float | None = 0) -> bool:
-        """Waits ``timeout`` seconds at most; tells whether there is something to read."""
+        """Whether there is something to read; waits for that for up to ``timeout`` seconds."""
         if not self._sock:
             self.connect()  # type: ignore[no-untyped-call]
         if self._parser_has_data():
@@ -80,8 +80,8 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
     """redis-py's asyncio connection over an ``AsyncPipe``.
 
     Args:
-        connect: makes one.
-        options: of every connection of redis-py.
+        connect: makes the pipe.
+        options: redis-py's options for any connection.
     """
 
     def __init__(self, *, connect: Callable[[], AsyncPipe], **options: Any) -> None:
@@ -109,8 +109,8 @@ def pieces_of(connection: Any) -> Pieces:
 class LocalPool(redis.ConnectionPool):
     """redis-py's pool, with a quick way to use a connection again.
 
-    A released connection goes to a list of this class. For redis-py's own pool it stays in use until all are
-    closed, because what that pool does at each release costs several times as much as a command here.
+    This class keeps released connections in a list of its own. redis-py's pool sees them as in use until they
+    are closed: its own work at each release costs several times as much as a command here.
     """
 
     def reset(self) -> None:
@@ -170,12 +170,12 @@ BESIDE_THE_POINT: Final = {
     "credential_provider",
     "cache_config",
 }
-"""Options of redis-py that concern what ``LocalRedis`` leaves out."""
+"""redis-py's options that ``LocalRedis`` lacks; with one of them, ``client`` makes a ``redis.Redis``."""
 
 
 @contextlib.contextmanager
 def naming_options(caller: str, kind: str) -> Iterator[None]:
-    """Names the caller whose option is unknown; redis-py would find it only at the first command."""
+    """Names the caller in the ``TypeError`` for an unknown option."""
     try:
         yield
     except TypeError as error:
@@ -186,7 +186,7 @@ def naming_options(caller: str, kind: str) -> Iterator[None]:
 
 
 WHO_IT_IS: Final = {"username", "password", "credential_provider"}
-"""Options of redis-py by which a client says who it is; without them it gives the server's own password."""
+"""redis-py's options for authentication; a client without any of them uses the server's password."""
 
 
 def with_password(runner: TickRunner, options: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def with_password(runner: TickRunner, options: dict[str, Any]) -> dict[str, Any]
 
 
 def client(runner: TickRunner, /, **options: Any) -> redis.Redis:
-    """Makes a client of a server in this process; it has a pool of its own, which closes with it."""
+    """Makes a client of a server in this process, with a connection pool that closes with the client."""
     connect = partial(LocalSocket, runner)
     options = with_password(runner, options)
     with naming_options("server.client", "redis.Redis"):
@@ -207,7 +207,7 @@ def client(runner: TickRunner, /, **options: Any) -> redis.Redis:
 
 
 def async_client(runner: TickRunner, /, **options: Any) -> redis.asyncio.Redis:
-    """The same for asyncio."""
+    """As ``client``, for asyncio."""
     connect = partial(AsyncPipe, runner)
     options = with_password(runner, options)
     with naming_options("server.async_client", "redis.asyncio.Redis"):

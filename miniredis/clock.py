@@ -1,4 +1,4 @@
-"""Where the server gets the time from: the machine's clocks, or one that a test holds."""
+"""The server's sources of time: the machine's clocks, or a clock that only a test moves."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["Clock", "ClockChoice", "HeldClock", "RealClock", "chosen"]
 
 
 class Clock(Protocol):
-    """What a server needs of a clock: any object with these methods will do."""
+    """A server's source of time: any object with these methods."""
 
     @property
     def stands_still(self) -> bool:
         """Whether time passes only through ``advance``."""
 
     def now(self) -> Instant:
-        """This moment."""
+        """The current time."""
 
     def advance(self, microseconds: int) -> None:
         """Moves both the wall clock and the monotonic clock forward."""
 
 
 class RealClock:
-    """The machine's own clocks, plus the time that they were moved forward by."""
+    """The machine's clocks, plus the time that ``advance`` added."""
 
     stands_still = False
 
@@ -34,7 +34,7 @@ class RealClock:
         self._ahead = 0
 
     def now(self) -> Instant:
-        """This moment."""
+        """The current time."""
         wall, monotonic = time.time_ns() // 1000, time.monotonic_ns() // 1000
         return Instant(wall + self._ahead, monotonic + self._ahead)
 
@@ -78,7 +78,7 @@ ClockChoice: TypeAlias = Clock | Literal["held"] | None
 
 
 def chosen(clock: ClockChoice) -> Clock:
-    """The clock that ``start`` and ``serve`` were asked for.
+    """The clock that the argument ``clock`` of ``start`` and ``serve`` means.
 
     Raises:
         TypeError: it is not a clock.

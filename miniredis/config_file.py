@@ -1,8 +1,8 @@
-"""Configuration files in the syntax of redis-server 7.0.15, whose directives add up with those of flags.
+"""Reads configuration files in the syntax of redis-server 7.0.15, and combines them with flags.
 
 redis-server reads the file, then standard input, then the flags, as one text: a directive that comes later
-replaces an earlier one. ``save`` and ``client-output-buffer-limit`` are added to those before instead. A
-``dir`` counts at once: files that are included later are relative to it.
+replaces an earlier one. Only ``save`` and ``client-output-buffer-limit`` add to the earlier ones. ``dir``
+takes effect at once: files that are included later are relative to it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .engine.requests import split_arguments
 __all__ = ["BadFileError", "Directives", "split_words"]
 
 CUMULATIVE: Final = {"save", "client-output-buffer-limit"}
-"""Directives that add to what was given before."""
+"""Directives that add to their earlier values."""
 
 WITHOUT_EFFECT: Final = {"list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands"}
-"""Names of old versions, which redis-server reads with one value, and then forgets."""
+"""Directives of old versions, which redis-server accepts with one value, and ignores."""
 
 DEFAULT_SAVE: Final = "3600 1 300 100 60 10000"
-"""When redis-server saves if nothing is said about it."""
+"""redis-server's default for ``save``."""
 
 UNBALANCED: Final = "Unbalanced quotes in configuration line"
 STDIN: Final = "standard input"
@@ -39,24 +39,24 @@ class BadFileError(Exception):
 
     @classmethod
     def at_line(cls, number: int, line: bytes, reason: str) -> BadFileError:
-        """One line is wrong.
+        """The error for one wrong line.
 
         Args:
-            number: of the line; the first one is 1.
-            line: without the white space around it.
-            reason: why, as the last line of the text.
+            number: the number of the line; the first one is 1.
+            line: the line, without the white space around it.
+            reason: why it is wrong: the last line of the text.
         """
         where = f"Reading the configuration file, at line {number}\n>>> '{as_text(line)}'\n"
         return cls(f"{HEAD}{where}{reason}")
 
     @classmethod
     def unreadable(cls, name: str, error: OSError) -> BadFileError:
-        """The system does not let us read the file."""
+        """The error for a configuration file that cannot be read."""
         return cls(f"Fatal error, can't open config file '{name}': {error.strerror}")
 
     @classmethod
     def log_file(cls, error: OSError) -> BadFileError:
-        """The system does not let us write the file of the directive ``logfile``."""
+        """The error for a ``logfile`` that cannot be written."""
         return cls(f"{HEAD}Can't open the log file: {error.strerror}")
 
 
@@ -66,7 +66,7 @@ HEAD: Final = f"\n*** FATAL CONFIG FILE ERROR (Redis {VERSION}) ***\n"
 class Directives:
     """The directives that were read so far.
 
-    Each method that reads raises BadFileError where it cannot.
+    Each method that reads raises ``BadFileError`` for text that it cannot use.
     """
 
     def __init__(self) -> None:
@@ -76,10 +76,9 @@ class Directives:
         self._open: list[Path] = []  # the file that is being read, after those that include it
 
     def config(self) -> Config:
-        """The configuration that they make.
+        """The configuration that the directives make.
 
-        A file that names the file of the data, and says nothing about when to save it, gets redis-server's
-        ``save``.
+        If there is a file, ``dbfilename`` without ``save`` means redis-server's default for ``save``.
         """
         given = dict(self._given)
         if self._file and "dbfilename" in given:
@@ -87,10 +86,10 @@ class Directives:
         return Config(given, file=self._file)
 
     def obey(self, words: Sequence[str]) -> None:
-        """Does what a line says: the name of a directive and its values.
+        """Applies one line: the name of a directive and its values.
 
         Raises:
-            ConfigurationError: redis-server would refuse it, too, or miniredis lacks what it asks for.
+            ConfigurationError: redis-server would refuse it, too, or miniredis lacks the feature.
         """
         name, *values = words
         if name.lower() == "include" and len(values) == 1:
@@ -158,7 +157,7 @@ class Directives:
     def _enter(self, name: str, folder: str) -> str:
         path = self._folder / folder
         try:
-            with os.scandir(path):  # the system's reason if there is none, or this process may not enter
+            with os.scandir(path):  # raises the system's error if the folder is missing or closed to us
                 pass
         except OSError as error:
             raise ConfigurationError(name, error.strerror or str(error), folder) from None
@@ -167,7 +166,7 @@ class Directives:
 
 
 def explained(words: Sequence[str], refusal: ConfigurationError, where: str) -> str:
-    """Why a line of a file is refused: redis-server's reason, or which feature is not there."""
+    """Why a line of a file is refused: redis-server's reason, or the feature that is missing."""
     name = words[0].lower()
     is_known = name in NOT_SUPPORTED - {"include"} or "." in name  # a dot makes it a module's directive
     if is_known and len(words) > 1:

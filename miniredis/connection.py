@@ -1,4 +1,4 @@
-"""A client's socket in the poll loop, and what has not been sent to it yet."""
+"""One client's socket in the poll loop: reads requests, sends replies, and keeps those not sent yet."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "Source"]
 
 LARGEST_READ: Final = 1024 * 1024
-"""The most bytes of one argument that are read from one client in one tick.
+"""The most bytes that a tick reads from one client while a large argument arrives.
 
-Of anything else it is Redis's 16 KiB: what a client may have run before the others have their turn.
+Otherwise it reads at most ``READ_SIZE``, Redis's 16 KiB, so that other clients get their turn.
 """
 
 
@@ -32,21 +32,21 @@ class Source(Protocol):
 
     @property
     def waits_for_script(self) -> bool:
-        """Whether it is a client whose script is running."""
+        """Whether the source is a client whose script is running."""
 
     def on_ready(self, events: int, now: Instant) -> None:
-        """The descriptor is ready; called with the lock held."""
+        """Handles the poller's events for the descriptor; called with the lock held."""
 
 
 class Connection:
     """One client of the poll loop.
 
     Args:
-        sock: non-blocking; it belongs to the connection from now on.
-        session: its conversation with the engine.
-        runner: whose engine it is.
-        sources: the poll loop's; the connection takes itself out when it is over.
-        poller: watches the socket for reading already.
+        sock: non-blocking; the connection closes it.
+        session: the client's session in the engine.
+        runner: runs the engine's ticks.
+        sources: the poll loop's, by descriptor; the connection removes itself when it ends.
+        poller: the poll loop's; the caller has it watch the socket for ``READ``.
     """
 
     __slots__ = (
@@ -109,11 +109,11 @@ class Connection:
 
     @property
     def unsent(self) -> int:
-        """How many bytes of what was flushed are not sent yet."""
+        """Bytes that were flushed and that the socket has not taken yet."""
         return len(self._unsent)
 
     def flush(self, now: Instant) -> None:
-        """Sends what the socket takes, and keeps the rest for later."""
+        """Sends as much of the session's output as the socket takes, and keeps the rest."""
         data = self._session.take_pieces()
         unsent = self._unsent
         if unsent or len(data) > FREE:
@@ -121,7 +121,7 @@ class Connection:
             return
         sent = 0
         try:
-            sent = self._transmit(data)  # type: ignore[arg-type]  # so little is not in pieces
+            sent = self._transmit(data)  # type: ignore[arg-type]  # output this small is one piece
         except (BlockingIOError, InterruptedError):
             pass
         except OSError:
@@ -149,7 +149,7 @@ class Connection:
         except OSError:
             self._drop(now)
             return
-        self._is_too_long(0, now)  # the client may have read enough by now
+        self._is_too_long(0, now)  # forgets the soft limit if the client has read enough
         self._watch(now)
 
     def _is_too_long(self, more: int, now: Instant) -> bool:
@@ -171,7 +171,7 @@ class Connection:
         self._runner.disconnect(self._session, now)
 
     def hang_up(self) -> None:
-        """Hangs up, although a process forked during the accept may have a copy of the socket."""
+        """Closes the connection, even if a process forked during the accept has a copy of the socket."""
         if self._sources.pop(self._descriptor, None) is not None:
             self._poller.remove(self._descriptor)
             with contextlib.suppress(OSError):
@@ -180,5 +180,5 @@ class Connection:
                 self._socket.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: closes its copy; the poller is shared with the parent, so it is not told."""
+        """In a forked child: closes its copy of the socket, which stays in the parent's poller."""
         close_copy(self._socket)

@@ -1,7 +1,7 @@
-"""What the command does with its process: its log, the background, its pid file, and who supervises it.
+"""The process of the command ``miniredis``: its log, its pid file, running in the background, supervision.
 
-``daemonize``, ``logfile``, ``pidfile`` and ``supervised`` do what they do in redis-server. None of this is
-for ``start`` and ``serve``, whose process belongs to the program that calls them.
+``daemonize``, ``logfile``, ``pidfile`` and ``supervised`` do what they do in redis-server. ``start`` and
+``serve`` use none of this, because their process belongs to the program that calls them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .logs import VERBOSE, log
 __all__ = ["CommandProcess", "log_to"]
 
 DEFAULT_PID_FILE: Final = "/var/run/redis.pid"
-"""Where redis-server writes its process id in the background, unless ``pidfile`` says where."""
+"""redis-server's pid file in the background, unless ``pidfile`` names another."""
 
 FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
 
 
 def log_to(file: str) -> None:
-    """Sends the log to a file, after what is there already; to stderr where the name is empty.
+    """Appends the log to a file, or writes it to stderr if the name is empty.
 
-    A file that is moved away while the server runs, as logrotate does it, is created again.
+    If the file is moved away while the server runs, as logrotate does, it is created again.
 
     Raises:
         OSError: the file cannot be written.
@@ -38,14 +38,14 @@ def log_to(file: str) -> None:
     handler = logging.handlers.WatchedFileHandler(file) if file else logging.StreamHandler(sys.stderr)
     logging.basicConfig(handlers=[handler], format=FORMAT)
     logging.addLevelName(VERBOSE, "VERBOSE")
-    log.setLevel(logging.DEBUG)  # each server's loglevel says what of it is logged
+    log.setLevel(logging.DEBUG)  # each server filters by its own loglevel
 
 
 class CommandProcess:
-    """The process of the command. Create it before any thread starts: it may be another process afterwards.
+    """The process of the command. Create it before any thread: ``daemonize`` continues in a forked child.
 
     Args:
-        config: its directives.
+        config: the server's directives.
     """
 
     def __init__(self, config: Config) -> None:
@@ -60,7 +60,7 @@ class CommandProcess:
         self._has_pid_file = False
 
     def ready(self) -> None:
-        """Clients can connect: writes the pid file if it can, as redis-server does, and tells systemd."""
+        """Writes the pid file if it can, as redis-server does, and tells systemd that clients can connect."""
         if self._pid_file:
             try:
                 Path(self._pid_file).write_text(f"{os.getpid()}\n")
@@ -71,7 +71,7 @@ class CommandProcess:
             notify("STATUS=Ready to accept connections\nREADY=1\n")
 
     def ended(self) -> None:
-        """The server has stopped: removes the pid file, and tells systemd."""
+        """Removes the pid file, and tells systemd that the server has stopped."""
         if self._has_pid_file:
             with contextlib.suppress(OSError):
                 Path(self._pid_file).unlink()
@@ -80,7 +80,7 @@ class CommandProcess:
 
 
 def go_to_background() -> None:
-    """Goes on in a child that has no terminal; this process ends at once, with status 0."""
+    """Continues in a forked child without a terminal; this process exits at once, with status 0."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.fork():
@@ -113,11 +113,11 @@ def supervisor(mode: str) -> str:
 
 
 SIGNS: Final = {"upstart": "UPSTART_JOB", "systemd": "NOTIFY_SOCKET"}
-"""The variables by which a supervisor is known, in the order in which redis-server looks for them."""
+"""Each supervisor's environment variable, in the order in which redis-server looks for them."""
 
 
 def notify(state: str) -> bool:
-    """Tells systemd how the service is (sd_notify(3)). If it cannot, it logs why, and returns False."""
+    """Tells systemd the state of the service (sd_notify(3)). If it cannot, logs why, and returns False."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         log.warning("systemd supervision requested, but NOTIFY_SOCKET not found!")

@@ -1,8 +1,8 @@
-"""File descriptors: for how many clients there are enough, and what to do when there is none left.
+"""File descriptors: fits ``maxclients`` to the system's limit, and refuses clients when none is left.
 
-``fit_open_files_limit`` is for the ``miniredis`` command, whose process is its own: it does with the system's
-limit what redis-server does. An embedded server leaves the limit, which is its host's, as it is. ``Spare`` is
-for both: when no descriptor is left, a client that comes is told so instead of waiting.
+The command ``miniredis`` calls ``fit_open_files_limit``, which changes the limit of its process as
+redis-server does. An embedded server leaves the limit of the program around it alone. Both use ``Spare``:
+when no descriptor is left, a new client gets an error instead of waiting.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .logs import log
 __all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit_open_files_limit"]
 
 RESERVED: Final = 32
-"""Descriptors that are not for clients: as many as Redis keeps."""
+"""Descriptors that are not for clients, the same number as in Redis."""
 
 TOLD: Final = b"-%b\r\n" % MAX_CLIENTS
 
 OUT_OF_FILES: Final = {errno.EMFILE, errno.ENFILE}
-"""What accepting fails with when this process, or the whole system, has no descriptor left."""
+"""Errors of ``accept`` when this process, or the whole system, has no descriptor left."""
 
 PAUSE: Final = 0.1
-"""Seconds to wait before accepting again where a client could not even be refused."""
+"""Seconds to wait before accepting again after a client could not even be refused."""
 
 
 class TooFewError(Exception):
@@ -38,10 +38,10 @@ class TooFewError(Exception):
 
 
 def fit_open_files_limit(config: Config) -> None:
-    """Raises this process's limit for ``maxclients``, or lowers ``maxclients``, now and at each CONFIG SET.
+    """Raises this process's limit for ``maxclients``, or lowers ``maxclients``; checks it at CONFIG SET, too.
 
     Raises:
-        TooFewError: there is room for none.
+        TooFewError: the system's limit leaves no room for a single client.
     """
     wanted = config.integer("maxclients")
     before, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -96,7 +96,7 @@ def set_limits(soft: int, hard: int) -> bool:
 
 
 class Rejection(Enum):
-    """What came of rejecting a client that could not be accepted."""
+    """The outcome of rejecting a client that could not be accepted."""
 
     TOLD = "it was told that there are too many"
     NOBODY_WAITS = (
@@ -106,9 +106,9 @@ class Rejection(Enum):
 
 
 class Spare:
-    """A descriptor kept in reserve: when no other is left, it serves to refuse a client.
+    """A descriptor in reserve: when no other is left, it serves to refuse a client.
 
-    Redis has none: there a client that comes then waits for an answer until another one goes.
+    Redis has no such reserve: there, the client waits until another client disconnects.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -116,7 +116,7 @@ class Spare:
         self._descriptor = reserve()
 
     def reject_connection(self, listening: socket.socket, trouble: OSError) -> Rejection:
-        """Tells one client that there are too many, where ``trouble`` kept it from being accepted."""
+        """Sends the error for too many clients to one that could not be accepted because of ``trouble``."""
         rejection = self.refuse(listening, trouble)
         if rejection is Rejection.TOLD:
             self._engine.statistics.rejected_connections += 1
@@ -125,7 +125,7 @@ class Spare:
         return rejection
 
     def refuse(self, listening: socket.socket, trouble: OSError) -> Rejection:
-        """Does the same without counting and logging it."""
+        """As ``reject_connection``, without counting and logging."""
         if trouble.errno not in OUT_OF_FILES:
             return Rejection.FAILED
         if self._descriptor is None:

@@ -1,4 +1,4 @@
-"""The files of one server: which of them there are, when they are loaded, written and closed."""
+"""The data files of one server: loads, opens and closes its append-only file and its snapshot."""
 
 from __future__ import annotations
 
@@ -24,36 +24,37 @@ NOT_CLOSED: Final = "cannot write the end of the append-only file: %s"
 
 
 class ServerFiles:
-    """The files in which a server keeps its data, if it does.
+    """The append-only file and the snapshot of a server, as far as its directives ask for them.
 
     Args:
-        engine: whose data they are.
-        log: the server's.
-        later: calls a function soon on the server's thread, with its lock held, and ends a tick then.
+        engine: has the data.
+        log: the server's log.
+        later: calls a function soon on the server's thread, with its lock held, and then ends a tick.
 
     Attributes:
+        journal: writes the append-only file; None while that is loaded, or off.
         is_loading: ``load`` has begun and has not ended.
     """
 
     def __init__(self, engine: Engine, log: ServerLog, later: Callable[[Callable[[], object]], None]) -> None:
         self._engine, self._log, self._later = engine, log, later
         self._snapshots: SnapshotFile | None = None
-        self._journal: Journal | None = None  # also while it is being loaded
+        self._journal: Journal | None = None  # set while it loads, too
         self.journal: Journal | None = None
         self.is_loading = False
         engine.config.switch("appendonly", self._turn)
 
     def load(self) -> Generator[None, None, None]:
-        """Loads the data that the server had, in steps, and keeps them on disk from then on, if it is to.
+        """Loads the data from disk in steps, and opens the files that the directives ask for.
 
-        Where there is an append-only file, nothing else is loaded, as in Redis.
+        With ``appendonly yes`` it loads the append-only file and no snapshot, as Redis does.
 
         Raises:
             ConfigurationError, DamagedFileError, OSError: as ``Journal`` and ``SnapshotFile``.
         """
         engine, config = self._engine, self._engine.config
         self.is_loading = True
-        # loaded only here: most servers have no files
+        # imported only here: most servers have no files
         if config["save"] or "dbfilename" in config.given:
             from .journal.saving import SnapshotFile
 
@@ -70,7 +71,7 @@ class ServerFiles:
         self.is_loading = False
 
     def _turn(self, value: str) -> None:
-        """CONFIG SET appendonly: begins to keep the data in an append-only file, or no longer does."""
+        """Opens or closes the append-only file, for CONFIG SET appendonly."""
         try:
             if value == "yes":
                 self._begin_journal()
@@ -95,7 +96,7 @@ class ServerFiles:
 
     def _end_journal(self) -> None:
         assert self.journal is not None
-        self.journal.write(self._engine.take_effects())
+        self.journal.write(self._engine.recording.take())
         try:
             self.journal.close(is_end=False)
         finally:
@@ -104,7 +105,7 @@ class ServerFiles:
     def _forget_journal(self) -> None:
         self._journal = None
         self._keep_in(None)
-        self._engine.stop_recording()
+        self._engine.recording.stop()
         self._engine.conditions.fail_disk(None)
 
     def _keep_in(self, journal: Journal | None) -> None:
@@ -112,20 +113,20 @@ class ServerFiles:
         self._engine.environment = self._engine.environment._replace(journal=journal)
 
     def close(self) -> OSError | None:
-        """The server has stopped: writes what is to be written; returns why that could not be."""
+        """Writes the last changes and closes the files; returns the error if it cannot."""
         if self._snapshots is not None and not self.is_loading:
             self._snapshots.close()
         if self._journal is None:
             return None
         try:
             if self.journal is not None:
-                self.journal.write(self._engine.take_effects())
+                self.journal.write(self._engine.recording.take())
             self._journal.close()
         except OSError as error:
             self._log.critical(NOT_CLOSED, error)
             return error
         finally:
-            self._engine.stop_recording()
+            self._engine.recording.stop()
             # A fork must not close what others have by now.
             self._journal = self.journal = None
         return None

@@ -1,8 +1,8 @@
-"""What becomes of a server in a process that is forked from its own.
+"""Makes a forked child close its copies of the descriptors of its parent's servers.
 
-A server runs in one process. A forked child inherits copies of its descriptors. While such a copy is open,
-the kernel keeps a connection that the parent has closed, and a port where the parent listens no more. So the
-child closes its copies before it does anything else.
+A server runs in one process, and a forked child inherits copies of its descriptors. While a copy is open, the
+kernel keeps a connection that the parent has closed, and a port on which the parent no longer listens. So the
+child closes the copies before it does anything else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Inherited", "close_copy", "leave_to_parent_on_fork"]
 
 
 class Inherited(Protocol):
-    """A server of the parent, as the child finds it."""
+    """A server of the parent process, as the child inherits it."""
 
     def leave_to_parent(self) -> None:
         """Called in the child: closes the descriptors, without any effect on the parent."""
@@ -25,14 +25,14 @@ class Socket(Protocol):
     """A socket, Python's own or Trio's."""
 
     def detach(self) -> int:
-        """Gives its descriptor away; -1 if it is closed."""
+        """Returns the descriptor, and no longer owns it; -1 if the socket is closed."""
 
 
 RUNNING: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()
 
 
 def leave_to_parent_on_fork(server: Inherited) -> None:
-    """Lets each process that is forked from now on leave a server to this one."""
+    """Makes each child forked from now on call ``leave_to_parent`` of a server."""
     RUNNING.add(server)
 
 

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["Listener", "addresses_of", "listening", "open_listeners"]
 
 UNAVAILABLE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
-"""What an address marked as optional with ``-`` may fail with."""
+"""Errors that are ignored for an optional address, marked with ``-``."""
 
 
 LOOPBACK: Final = {"*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::*": "::1", "::": "::1"}  # noqa: S104
-"""For an address of ``bind`` that stands for all of a machine's: the one that clients on it connect to."""
+"""The address at which clients on this machine connect, for each wildcard address of ``bind``."""
 
 
 class Listener(NamedTuple):
-    """A socket that listens, and how clients reach it.
+    """A listening socket and its address.
 
     Attributes:
         socket: non-blocking.
-        host: the address it is bound to; the path of a Unix socket.
-        port: the port it got; 0 for a Unix socket.
+        host: the address that it is bound to; the path of a Unix socket.
+        port: its TCP port; 0 for a Unix socket.
     """
 
     socket: socket.socket
@@ -48,7 +48,7 @@ class Listener(NamedTuple):
         return LOOPBACK.get(self.host, self.host)
 
     def close(self) -> None:
-        """Stops listening; a Unix socket's file goes away, but not that of a parent process."""
+        """Stops listening; removes the file of a Unix socket, unless it belongs to a parent process."""
         is_ours = self.socket.fileno() >= 0
         self.socket.close()
         if self.is_unix and is_ours:
@@ -69,10 +69,10 @@ def listening(config: Config) -> Iterator[list[Listener]]:
 def open_listeners(config: Config) -> list[Listener]:
     """Listens on every address of ``bind``, all on one port (a free one if it is 0), and on ``unixsocket``.
 
-    With an empty ``bind`` only on ``unixsocket``, as redis-server.
+    With an empty ``bind`` it listens only on ``unixsocket``, as redis-server does.
 
     Raises:
-        OSError: an address cannot be had; the message names it.
+        OSError: it cannot listen on an address; the message names it.
     """
     with ExitStack() as opened:
         listeners: list[Listener] = []
@@ -133,7 +133,7 @@ def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]
 def open_unix(config: Config) -> Listener:
     path = Path(config["unixsocket"])
     if path.is_socket():
-        path.unlink()  # left behind by a server that was killed, as redis-server takes it
+        path.unlink()  # redis-server, too, takes it for one that a killed server left behind
     elif path.exists():
         raise OSError(errno.EEXIST, f"could not listen on {path}: something is there that is not a socket")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -145,7 +145,7 @@ def open_unix(config: Config) -> Listener:
         listening.setblocking(False)
     except OSError as error:
         listening.close()
-        reason = error.strerror or str(error)  # a path that is too long has no number
+        reason = error.strerror or str(error)  # the error for a path that is too long has no errno
         raise OSError(error.errno or errno.ENAMETOOLONG, f"could not listen on {path}: {reason}") from error
     return Listener(listening, str(path), 0)
 
@@ -164,10 +164,10 @@ class Accepted(Protocol):
 
 
 def addresses_of(accepted: Accepted, listener: Listener, config: Config) -> tuple[str, str]:
-    """Sets a new client's socket up; returns its address and the server's, as CLIENT LIST shows them.
+    """Sets up a new client's socket; returns its address and the server's, as CLIENT LIST shows them.
 
     Raises:
-        OSError: the client has gone already.
+        OSError: the client has disconnected already.
     """
     if listener.is_unix:
         return f"{listener.host}:0", f"{listener.host}:0"
@@ -179,7 +179,7 @@ def addresses_of(accepted: Accepted, listener: Listener, config: Config) -> tupl
 
 
 def keep_alive(accepted: Accepted, seconds: int) -> None:
-    """Has the system look whether a silent client is still there, as Redis's ``anetKeepAlive`` does.
+    """Turns on TCP keepalive for a client, as Redis's ``anetKeepAlive`` does.
 
     The first probe is sent after ``seconds`` of silence, and further ones after a third of that time each.
     After three probes without an answer the client is disconnected.

@@ -1,7 +1,7 @@
-"""Clients of this process, which exchange bytes with the engine without a socket between them.
+"""Clients in the server's process, without sockets.
 
-Such a client runs the engine on its own thread, under the lock of the ``TickRunner``. It waits only in a
-command that waits for another client, such as BLPOP.
+Such a client runs ticks on its own thread, under the lock of the ``TickRunner``. It waits only in a command
+that waits for another client, such as BLPOP.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LARGEST: Final = 16 * 1024 * 1024
 """The same while one large argument arrives."""
 
 GAP: Final = 0.00005
-"""Seconds for which the lock is free then, at least."""
+"""Seconds for which the client then leaves the lock free, at least."""
 
 WAITS_FOR_ITSELF = (
     "this command has to wait, but the server runs on this very thread and could never answer it; "
@@ -40,10 +40,10 @@ WAITS_FOR_ITSELF = (
 
 
 class LocalClient:
-    """A client whose replies gather in an inbox.
+    """A client without a socket; its replies wait in an inbox until it reads them.
 
     Args:
-        runner: whose engine it is.
+        runner: runs the engine's ticks.
 
     Raises:
         ConnectionRefusedError: the server has stopped, or this process was forked from the server's.
@@ -54,7 +54,7 @@ class LocalClient:
         self._runner = runner
         self._inbox = Unsent()
         self._ended = False  # the client or the server has hung up
-        if not runner.is_here:  # the engine here is a copy that nobody runs
+        if not runner.is_here:  # this process has only a copy of the engine
             raise ConnectionRefusedError(errno.ECONNREFUSED, PARENTS)
         with runner.lock:
             if runner.in_tick:
@@ -79,7 +79,7 @@ class LocalClient:
             runner.settle(now)
 
     def flush(self, now: Instant) -> None:
-        """Moves replies to the inbox; called with the lock held."""
+        """Moves the session's output to the inbox; called with the lock held."""
         session = self._session
         self._inbox.add(session.take_pieces())
         was_hung_up_on = session.closing and not session.connected
@@ -93,7 +93,7 @@ class LocalClient:
 
     @property
     def unsent(self) -> int:
-        """How many bytes of what was flushed the client has not read."""
+        """Bytes that were flushed and that the client has not read yet."""
         return len(self._inbox)
 
     def hang_up(self) -> None:
@@ -102,11 +102,11 @@ class LocalClient:
         self._arrive()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: ends the connection there, as no server runs."""
+        """In a forked child: ends the connection, because no server runs there."""
         self._ended = True
 
     def _arrive(self) -> None:
-        """Wakes the reader: replies or the end have come; called with the lock held."""
+        """Wakes the reader for new replies, or the end of the connection; called with the lock held."""
         raise NotImplementedError
 
     def _reads_too_little(self, now: Instant) -> bool:
@@ -133,7 +133,7 @@ class LocalClient:
 
 
 class WeakOutlet:
-    """An outlet with a weak reference: a client that is garbage collected is disconnected."""
+    """An outlet with a weak reference to its client: a client that is garbage collected is disconnected."""
 
     def __init__(self, client: LocalClient, runner: TickRunner, session: Session) -> None:
         self._client = weakref.ref(client, lambda _: runner.disconnect_soon(session))
@@ -145,7 +145,7 @@ class WeakOutlet:
 
     @property
     def unsent(self) -> int:
-        """How many bytes of what was flushed the client has not read."""
+        """Bytes that were flushed and that the client has not read yet."""
         client = self._client()
         return client.unsent if client else 0
 
@@ -155,13 +155,13 @@ class WeakOutlet:
             client.hang_up()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: ends the connection there."""
+        """In a forked child: ends the connection."""
         if client := self._client():
             client.leave_to_parent()
 
 
 class LocalSocket(LocalClient):
-    """A client that may be used as a connected socket, by any thread."""
+    """A client with the methods of a connected socket, for any thread."""
 
     def __init__(self, runner: TickRunner) -> None:
         self._timeout: float | None = None
@@ -169,7 +169,7 @@ class LocalSocket(LocalClient):
         super().__init__(runner)
 
     def sendall(self, data: bytes | bytearray | memoryview) -> None:
-        """Runs the requests; they have run when this returns.
+        """Runs the requests before it returns.
 
         Raises:
             BrokenPipeError: the server has hung up.
@@ -180,9 +180,9 @@ class LocalSocket(LocalClient):
         """Returns up to ``size`` bytes of replies; none if the server has hung up.
 
         Raises:
-            TimeoutError: none came in time.
-            BlockingIOError: the timeout is 0, and none are there.
-            RuntimeError: the server runs on this thread, so that none can come.
+            TimeoutError: no reply came in time.
+            BlockingIOError: the timeout is 0, and there is no reply.
+            RuntimeError: there is no reply, and none can come, because the server runs on this thread.
         """
         with self._runner.lock:
             inbox = self._inbox
@@ -192,17 +192,17 @@ class LocalSocket(LocalClient):
                     return b""
             piece = inbox.take(size)
             if self._runner.engine.backlogs.over:
-                self._reads_too_little(self._runner.clock.now())  # the client may have read enough by now
+                self._reads_too_little(self._runner.clock.now())  # forgets the soft limit if it read enough
             return piece
 
     def recv_into(self, buffer: bytearray | memoryview) -> int:
-        """As ``recv``, into a buffer; tells how many bytes there were."""
+        """As ``recv``, into a buffer; returns the number of bytes."""
         piece = self.recv(len(buffer))
         buffer[: len(piece)] = piece
         return len(piece)
 
     def can_read(self, timeout: float | None) -> bool:
-        """Waits ``timeout`` seconds at most; tells whether there are replies to receive, or the end."""
+        """Whether ``recv`` can return at once; waits for that for up to ``timeout`` seconds."""
         with self._runner.lock:
             return self._await(timeout)
 
@@ -217,19 +217,19 @@ class LocalSocket(LocalClient):
         return not (self._ended or self._inbox)
 
     def settimeout(self, seconds: float | None) -> None:
-        """How long ``recv`` may wait; None is for ever."""
+        """Sets for how many seconds ``recv`` may wait; None: for ever."""
         self._timeout = seconds
 
     def gettimeout(self) -> float | None:
-        """How long ``recv`` may wait."""
+        """The seconds for which ``recv`` may wait; None: for ever."""
         return self._timeout
 
     def setblocking(self, flag: bool) -> None:
-        """Whether ``recv`` may wait."""
+        """Lets ``recv`` wait for ever, or not at all."""
         self._timeout = None if flag else 0
 
     def shutdown(self, _how: int) -> None:
-        """Disconnects: a client that sends no more is closed, as over TCP."""
+        """Disconnects, as the server disconnects a TCP client that sends no more."""
         self.close()
 
     def getsockname(self) -> tuple[str, int]:

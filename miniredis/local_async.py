@@ -1,4 +1,4 @@
-"""Clients of this process that run on asyncio, which is loaded only for those who use it."""
+"""Clients on asyncio in the server's process. Only programs with such clients import this module."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["AsyncPipe"]
 
 
 class AsyncPipe(LocalClient):
-    """A client that may be used as the ``StreamWriter`` of asyncio; its ``reader`` is the other half.
+    """A client with the methods of asyncio's ``StreamWriter``; its ``reader`` is the ``StreamReader``.
 
-    It belongs to the event loop that runs when it is made, and is to be used on that loop's thread.
+    It belongs to the event loop that runs when it is created. Use it on that loop's thread.
     """
 
     def __init__(self, runner: TickRunner) -> None:
@@ -29,7 +29,7 @@ class AsyncPipe(LocalClient):
         super().__init__(runner)
 
     def write(self, data: bytes) -> None:
-        """Runs the requests; they have run when this returns.
+        """Runs the requests before it returns.
 
         Raises:
             BrokenPipeError: the server has hung up.
@@ -37,7 +37,7 @@ class AsyncPipe(LocalClient):
         self._send(data)
 
     def writelines(self, pieces: Iterable[bytes]) -> None:
-        """As ``write``, for several at once."""
+        """As ``write``, for several pieces at once."""
         self._send(b"".join(pieces))
 
     async def drain(self) -> None:
@@ -60,7 +60,7 @@ class AsyncPipe(LocalClient):
             return
         try:
             self._loop.call_soon_threadsafe(self._deliver_later)
-        except RuntimeError:  # the loop is closed: nobody will ever read this
+        except RuntimeError:  # the loop is closed: no task will read the replies
             self._runner.disconnect(self._session, self._runner.clock.now())
 
     def _deliver_later(self) -> None:

@@ -1,6 +1,6 @@
-"""What a server logs, to the logger ``miniredis``, and how much of it its directive ``loglevel`` asks for.
+"""A server's log: messages go to the logger ``miniredis``, filtered by the server's directive ``loglevel``.
 
-Redis's four levels are, from most to least: debug, verbose, notice, warning. CONFIG SET changes it at once.
+Redis's levels are, from most to least: debug, verbose, notice, warning. CONFIG SET takes effect at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["LEVELS", "VERBOSE", "ServerLog", "log"]
 log: Final = logging.getLogger("miniredis")
 
 VERBOSE: Final = 15
-"""Between DEBUG and INFO."""
+"""A level of ``logging`` between DEBUG and INFO."""
 
 LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -24,14 +24,14 @@ LEVELS: Final = {
     "notice": logging.INFO,
     "warning": logging.WARNING,
 }
-"""The levels of ``loglevel`` as those of ``logging``."""
+"""The levels of ``loglevel``, each with its level of ``logging``."""
 
 
 class ServerLog(logging.LoggerAdapter[logging.Logger]):
     """The log of one server.
 
     Args:
-        config: its directives.
+        config: the server's directives.
     """
 
     def __init__(self, config: Config) -> None:
@@ -39,5 +39,5 @@ class ServerLog(logging.LoggerAdapter[logging.Logger]):
         self._config = config
 
     def isEnabledFor(self, level: int) -> bool:  # noqa: N802  (the name is that of ``logging``)
-        """Whether both ``loglevel`` and the logger let messages of a level pass."""
+        """Whether ``loglevel`` and the logger both pass messages of a level."""
         return level >= LEVELS[self._config["loglevel"]] and super().isEnabledFor(level)

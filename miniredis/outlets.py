@@ -1,4 +1,4 @@
-"""What a ``TickRunner`` calls: the outlet of each client, and the loop that moves bytes of sockets."""
+"""The interfaces that ``TickRunner`` calls: an outlet for each client, and the loop that serves sockets."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Outlet(Protocol):
 
     @property
     def unsent(self) -> int:
-        """How many bytes of what was flushed the client has not been sent yet."""
+        """Bytes that were flushed and that the client has not been sent yet."""
 
     def hang_up(self) -> None:
-        """Ends the connection, as the server stops."""
+        """Ends the connection at once."""
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copy of the connection, which the parent keeps."""
@@ -31,10 +31,10 @@ class Loop(Protocol):
     """Moves bytes between sockets and the engine, on the server's own thread."""
 
     def read_arrived(self) -> None:
-        """Reads and runs all that has arrived by now."""
+        """Runs all requests that have arrived."""
 
     def serve_during_script(self) -> None:
-        """Reads and answers other clients while a script keeps the thread."""
+        """Serves other clients while a script keeps the thread."""
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of the loop's descriptors."""

@@ -1,8 +1,8 @@
-"""The loop that moves bytes: one Trio task waits on one poller that holds every socket.
+"""The poll loop: one Trio task serves all sockets, through one poller.
 
-A tick reads every readable socket once, lets the engine run all that arrived, and only then sends replies.
-Waiting on the poller instead of on each socket is what makes a tick cheap: Trio wakes one task, whatever the
-number of clients that have sent something.
+A tick reads every readable socket once, lets the engine run all requests that arrived, and then sends the
+replies. A tick is cheap because Trio waits for the poller alone: it wakes one task, however many clients have
+sent something.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 __all__ = ["PollLoop"]
 
 ACCEPTED_AT_ONCE: Final = 1000
-"""How many connections one tick accepts."""
+"""The most connections that one tick accepts from one listener."""
 
 TURN: Final = 0.01
 """Seconds for which a loop on a thread of its own runs ticks before it returns to Trio."""
 
 PATIENCE: Final = 0.001
-"""Seconds without any event after which it returns to Trio earlier."""
+"""Seconds without any event after which such a loop returns to Trio earlier."""
 
 
 class PollLoop:
-    """Serves an engine to the clients of some listeners.
+    """Connects the clients of some listeners to an engine.
 
     Args:
-        runner: whose engine it is.
-        listeners: sockets that listen; they stay the caller's to close.
-        alone: nothing else runs on this thread, so that the loop may keep it for a while:
-            going back to Trio costs as much as many commands.
+        runner: runs the engine's ticks.
+        listeners: listening sockets, which the caller closes.
+        alone: whether nothing else runs on this thread. If so, the loop keeps the thread for a while, because
+            returning to Trio costs as much as many commands.
     """
 
     def __init__(self, runner: TickRunner, listeners: Sequence[Listener], *, alone: bool) -> None:
@@ -87,11 +87,11 @@ class PollLoop:
                 pass
 
     def read_arrived(self) -> None:
-        """Reads and runs all that has arrived by now."""
+        """Runs all requests that have arrived."""
         self._tick(0)
 
     def _tick(self, patience: float) -> bool:
-        """Runs a tick for all sockets that are ready; tells whether there were any.
+        """Runs a tick for all sockets that are ready; returns whether there were any.
 
         Args:
             patience: seconds to wait for the first event.
@@ -113,7 +113,7 @@ class PollLoop:
         return True
 
     def serve_during_script(self) -> None:
-        """Runs a tick inside a tick that a script holds up; does not read from the script's own client."""
+        """Serves the other clients, in a tick inside the tick in which a script runs for too long."""
         runner, now = self._runner, self._runner.clock.now()
         for descriptor, what in self._poller.wait(0):
             source = self._sources.get(descriptor)
@@ -140,9 +140,9 @@ class PollLoop:
         self._poller.add(descriptor, READ)
 
     def reject_connection(self, listener: Listener, trouble: OSError) -> bool:
-        """Rejects a client that could not be accepted; tells whether it was told so, and others may wait.
+        """Rejects a client that could not be accepted; returns whether the client got the error.
 
-        Where it still waits, no more are accepted for a moment.
+        If the client still waits, the loop accepts no more for ``PAUSE`` seconds.
         """
         rejection = self._spare.reject_connection(listener.socket, trouble)
         if rejection is Rejection.FAILED:

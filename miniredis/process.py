@@ -1,4 +1,4 @@
-"""What an engine asks of the process around it: memory, processor time, the system, a way to run Lua."""
+"""The engine's ``Environment`` in this process: memory, processor time, the system, an interpreter of Lua."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["this_process"]
 
 
 def this_process() -> Environment:
-    """This process, but for what depends on the server: its clock, and who is let in while a script runs."""
+    """The environment, without what ``TickRunner`` adds: the server's clock, and functions of the runner."""
     return Environment(
         pid=os.getpid(),
         executable=sys.executable,
@@ -31,7 +31,7 @@ def this_process() -> Environment:
 
 
 def resident_memory() -> int:
-    """Bytes of this process in memory; its peak where the system tells no more."""
+    """Resident memory of this process in bytes; its peak where the system tells only that."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * resource.getpagesize()
@@ -41,6 +41,6 @@ def resident_memory() -> int:
 
 
 def cpu_seconds() -> tuple[float, float]:
-    """How long this process has run, in the system and by itself."""
+    """Processor time of this process in seconds: in the system, and in user mode."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_stime, usage.ru_utime

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def miniredis_server() -> Iterator[EmbeddedServer]:
     """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
-    from . import start  # only the tests that ask for a server pay for importing it
+    from . import start  # imported only for tests that use a server
 
     with start() as server:
         yield server

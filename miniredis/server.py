@@ -1,4 +1,4 @@
-"""A running server as its users hold it, and ``serve``, which runs one in a Trio program."""
+"""``Server``, the handle of a running server, and ``serve``, which runs a server in a Trio program."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import secrets
 import urllib.parse
+from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
@@ -35,10 +36,10 @@ LoopChoice: TypeAlias = Literal["poll", "streams"] | None
 
 
 class Started(Protocol):
-    """Who wants the handle as soon as clients can connect; Trio's ``TaskStatus`` is one."""
+    """Receives the ``Server`` as soon as clients can connect; Trio's ``TaskStatus`` does."""
 
     def started(self, server: Any, /) -> None:
-        """Clients can connect."""
+        """Called once, when clients can connect."""
 
 
 class StoppedWhileLoadingError(RuntimeError):
@@ -49,14 +50,14 @@ class StoppedWhileLoadingError(RuntimeError):
 
 
 class Server:
-    """A running server: where clients connect to it, and what tests do with it.
+    """A running server: its address, its clock, and its clients without sockets.
 
-    ``start`` and ``serve`` make it. ``stop``, or leaving its ``with`` block, ends it.
+    ``start`` and ``serve`` create it. ``stop``, or leaving its ``with`` block, stops the server.
 
     Attributes:
-        host: the address at which clients on this machine connect to it: the first one of ``bind``, or
-            ``127.0.0.1`` where that is ``0.0.0.0``, and ``::1`` where it is ``::``.
-        port: the TCP port that it listens on; 0, and no ``host``, if it has a Unix socket alone.
+        host: the address for clients on this machine: the first one of ``bind``, or ``127.0.0.1`` where that
+            is ``0.0.0.0``, and ``::1`` where it is ``::``; empty if the server has only a Unix socket.
+        port: the TCP port; 0 if the server has only a Unix socket.
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
@@ -72,10 +73,10 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is, as Redis clients take it: ``redis://127.0.0.1:6379``.
+        """The server's URL for Redis clients, such as ``redis://127.0.0.1:6379``.
 
-        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has a Unix
-        socket alone (``bind=""``), it is ``unix:///path``.
+        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has only a
+        Unix socket (``bind=""``), it is ``unix:///path``.
         """
         password = self._runner.engine.config["requirepass"]
         quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
@@ -83,7 +84,7 @@ class Server:
 
     @property
     def public_url(self) -> str:
-        """The same without the password, for logs."""
+        """The ``url`` without the password, for logs."""
         return self._url_with("")
 
     def _url_with(self, user: str) -> str:
@@ -94,15 +95,15 @@ class Server:
 
     @property
     def failure(self) -> OSError | None:
-        """Why the server has stopped by itself: its data could not be kept; None otherwise."""
+        """The disk error that stopped the server, or that lost its last writes at the end; None otherwise."""
         return self._runner.failure
 
     def reset(self) -> None:
         """Removes every key of every database, as FLUSHALL does.
 
-        Clients stay connected, and those that are blocked stay blocked. When the call returns, the server has
-        told clients that track keys, and those that wait for a group of a stream. May be called from any
-        thread, and has no effect on a server that has stopped.
+        Clients stay connected, and blocked clients stay blocked, except those in XREADGROUP, which get an
+        error. When the call returns, the server has sent these errors, and messages to clients that track
+        keys. May be called from any thread, and has no effect on a server that has stopped.
 
         Raises:
             RuntimeError: a script has been running for longer than ``busy-reply-threshold``; this process was
@@ -112,16 +113,16 @@ class Server:
 
     @property
     def now(self) -> dt.datetime:
-        """The time on this server, in UTC: what the command TIME answers."""
+        """The server's time in UTC, as the command TIME answers it."""
         wall = self._runner.clock.now().wall
         return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
 
     def fast_forward(self, seconds: float | Decimal) -> None:
-        """Moves this server's clock forward: keys expire, blocked clients time out, TIME tells the new time.
+        """Moves the server's clock forward: keys expire, blocked clients time out, TIME answers the new time.
 
-        Everything that falls due on the way happens in order, each at its own moment. When the call returns,
-        the replies to all of that, and to every command that had arrived before, have been sent. A clock that
-        is not held runs on from the new time. May be called from any thread::
+        All events that are due on the way happen in order, each at its own time. When the call returns, the
+        server has sent the replies to these clients, and to every command that had arrived before. A clock
+        that is not held runs on from the new time. May be called from any thread::
 
             server.fast_forward(60)  # a minute
 
@@ -177,8 +178,8 @@ class Server:
             with server.client(decode_responses=True) as client:
                 client.set("greeting", "hello")
 
-        It logs in with the server's password, unless an option says who it is (``username``, ``password`` or
-        ``credential_provider``).
+        It authenticates with the server's password, unless ``username``, ``password`` or
+        ``credential_provider`` is given.
 
         On the thread that runs the server itself (in a Trio program that uses ``serve``), a command that has
         to wait for another client raises ``RuntimeError`` instead of waiting forever. When the server has
@@ -198,7 +199,7 @@ class Server:
     def async_client(self, **options: Any) -> redis.asyncio.Redis:
         """A ``redis.asyncio.Redis`` client that reaches this server without a socket.
 
-        Its commands may wait on any thread. Otherwise it is as ``client``.
+        It is as ``client``, except that its commands may wait on any thread.
 
         Args:
             options: those of ``redis.asyncio.Redis`` that do not say where the server is.
@@ -217,7 +218,7 @@ class Server:
         has no effect.
         """
         if not self._runner.is_open:
-            return  # the engine may be another server's by now
+            return  # another server may use the engine by now
         self._runner.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
@@ -242,24 +243,40 @@ class Server:
         trouble: Exception | None = None
         try:
             with self._scope:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(loop.run)
+                async with self._serving(loop) as nursery:
                     try:
                         has_started = await self._runner.load_files()
                     except (ConfigurationError, DamagedFileError, OSError) as error:
-                        trouble = error  # raised below: out of a nursery it would come in a group
+                        trouble = error  # raised below: a nursery would put it into an exception group
                     if has_started:
                         task_status.started(self)
                         nursery.start_soon(self._link.run)
                         await self._runner.run()
-                    nursery.cancel_scope.cancel()
         finally:
-            self._runner.close()
             loop.close()
         if trouble := trouble or self.failure:
             raise trouble
         if not has_started:
             raise StoppedWhileLoadingError
+
+    @contextlib.asynccontextmanager
+    async def _serving(self, loop: PollLoop | StreamLoop) -> AsyncIterator[trio.Nursery]:
+        """Serves clients meanwhile; at the end they get their last replies before the loop ends."""
+        clients = trio.CancelScope(shield=True)
+
+        async def run() -> None:
+            with clients:
+                await loop.run()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run)
+            try:
+                yield nursery
+            finally:
+                self._link.stop()
+                self._runner.close()
+                clients.cancel()
+                nursery.cancel_scope.cancel()
 
 
 async def serve(
@@ -297,14 +314,14 @@ async def serve(
             milliseconds at a time, and answers sooner.
         handle: the class of the ``Server``, for subclasses.
         task_status: given by ``nursery.start``.
-        directives: redis-server's directives, with ``_`` for ``-``, as for ``start``; so is ``dir`` alone.
+        directives: redis-server's directives, with ``_`` for ``-``, with the same meaning as for ``start``.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
         ValueError: there is no such ``clock`` or ``loop``.
         DamagedFileError: the file with the data cannot be loaded.
-        OSError: the server cannot listen where it was told to, for example as the port is in use.
+        OSError: the server cannot listen on an address, for example because the port is in use.
         RuntimeError: no Trio program runs here; or the server was stopped while it loaded its data.
     """
     check_is_trio()
@@ -332,14 +349,14 @@ async def run_server(
     handle: type[Server] = Server,
     task_status: Started = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Does what ``serve`` does, with arguments that were checked."""
+    """Does what ``serve`` does, without checking the arguments."""
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
         runner = TickRunner(engine, time_source, this_process())
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
-        # before the caller goes on: it may leave no descriptor for what the loop needs
+        # create the loop before the caller continues, who may use up all file descriptors
         await server._run(new_loop(loop, runner, listeners, alone=alone), task_status)
 
 

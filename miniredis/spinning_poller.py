@@ -1,4 +1,4 @@
-"""Waiting on a poller without going to sleep between requests that come quickly one after the other."""
+"""Waits on a poller, and spins instead of sleeping while requests come quickly one after the other."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 __all__ = ["SpinningPoller"]
 
 AWAKE: Final = 0.0001
-"""Seconds for which it polls before it sleeps: a wake-up takes as long as many requests."""
+"""Seconds for which it spins before it sleeps: a wake-up takes as long as many requests."""
 
 SOON: Final = 2 * AWAKE
-"""Seconds within which an event must have come for it to spin the next time."""
+"""It spins the next time if an event came within so many seconds."""
 
 
 class SpinningPoller:
-    """Waits for what a poller holds.
+    """Waits for the sockets of a poller, and spins for a moment before it sleeps.
 
-    It spins only while the process has one thread, as any other thread would have to wait for it.
+    It spins only while the process has one thread, because spinning would hold up other threads.
 
     Args:
-        poller: what it polls.
-        clock: tells seconds since some fixed point.
+        poller: watches the sockets.
+        clock: returns seconds since some fixed point.
         is_alone: whether the process has no other thread.
     """
 
@@ -42,7 +42,7 @@ class SpinningPoller:
         self._comes_soon = False
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """Returns what is ready, as the poller does; waits about ``seconds`` for the first event."""
+        """Returns the poller's events; waits about ``seconds`` for the first one."""
         look, clock = self._poller.wait, self._clock
         if not seconds:
             return look(0)

@@ -1,6 +1,6 @@
-"""A task per stream: for TLS, for streams in memory, and where there is no poller.
+"""Serves each client in Trio tasks of its own: for TLS, streams in memory, and platforms without a poller.
 
-Slower than the poll loop by Trio's cost of waking a task for each client; all else is the same.
+Slower than the poll loop, because Trio wakes a task for each client. Everything else is the same.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = ["StreamLoop", "serve_stream"]
 
 
 class StreamLoop:
-    """Serves an engine to the clients of some listeners.
+    """Connects the clients of some listeners to an engine.
 
     Args:
-        runner: whose engine it is.
-        listeners: sockets that listen; they stay the caller's to close.
+        runner: runs the engine's ticks.
+        listeners: listening sockets, which the caller closes.
     """
 
     def __init__(self, runner: TickRunner, listeners: Sequence[Listener]) -> None:
         self._runner = runner
-        # Trio closes its listeners; the originals belong to the caller
+        # Trio closes these copies; the caller closes the originals
         self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
         self._spare = Spare(runner.engine)
@@ -100,7 +100,7 @@ class StreamLoop:
                 self._connections.discard(connection)
 
     def serve_during_script(self) -> None:
-        """Reads and answers connected clients while a script blocks Trio; accepts nobody."""
+        """Serves connected clients while a script blocks Trio; accepts no new ones."""
         runner, now = self._runner, self._runner.clock.now()
         for connection in tuple(self._connections):
             connection.read_at_once(now)
@@ -140,9 +140,9 @@ class StreamConnection:
     """One client of a stream.
 
     Args:
-        runner: whose engine it is.
-        stream: carries whatever Redis would read from a socket.
-        session: its conversation with the engine.
+        runner: runs the engine's ticks.
+        stream: carries the bytes of Redis's protocol.
+        session: the client's session in the engine.
     """
 
     def __init__(self, runner: TickRunner, stream: trio.abc.Stream, session: Session) -> None:
@@ -197,17 +197,17 @@ class StreamConnection:
             await self._stream.send_all(data)
             with self._runner.lock:
                 self._on_the_way = 0
-                self._is_too_long(self._runner.clock.now())  # the client may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # forgets the soft limit if it has read enough
 
     async def _send_by_socket(self, plain: trio.socket.SocketType) -> None:
-        """Sends without Trio's buffers, so that ``send_at_once`` finds what is not sent yet."""
+        """Sends without Trio's buffers, so that ``send_at_once`` can send the rest."""
         while self._unsent:
             with self._runner.lock:
                 try:
                     self._send_some(plain)
                 except OSError as error:
                     raise trio.BrokenResourceError from error
-                self._is_too_long(self._runner.clock.now())  # the client may have read enough by now
+                self._is_too_long(self._runner.clock.now())  # forgets the soft limit if it has read enough
             if self._unsent:
                 await trio.lowlevel.wait_writable(plain)
 
@@ -215,7 +215,7 @@ class StreamConnection:
         self._unsent.send(partial(os.writev, plain.fileno()))
 
     def read_at_once(self, now: Instant) -> None:
-        """Receives without Trio what has arrived, unless the client's own script is running."""
+        """Reads what has arrived, without Trio; reads nothing while the client's own script runs."""
         if self._socket is None or self._runner.engine.scripts.is_running_for(self._session):
             return
         with contextlib.suppress(OSError):  # Trio will notice that the client is gone
@@ -223,7 +223,7 @@ class StreamConnection:
                 self._runner.engine.receive(self._session, data, now)
 
     def send_at_once(self) -> None:
-        """Sends without Trio what the socket takes."""
+        """Sends what the socket takes, without Trio."""
         if self._socket is not None and self._unsent:
             with contextlib.suppress(OSError):
                 self._send_some(self._socket)
@@ -245,7 +245,7 @@ class StreamConnection:
 
     @property
     def unsent(self) -> int:
-        """How many bytes of what was flushed are not sent yet."""
+        """Bytes that were flushed and that the stream has not sent yet."""
         return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
@@ -255,7 +255,8 @@ class StreamConnection:
         self._more.set()
 
     def hang_up(self) -> None:
-        """Ends the connection: a socket at once, before anybody else is answered."""
+        """Ends the connection: a socket at once, behind what it takes, before anybody else is answered."""
+        self.send_at_once()
         if (carrier := self._carrier) is not None:
             with contextlib.suppress(OSError):
                 carrier.shutdown(trio.socket.SHUT_RDWR)

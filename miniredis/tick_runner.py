@@ -46,7 +46,9 @@ BUSY = (
 )
 
 CLOSED = "a command of client %d failed, and its connection was closed"
-AGAIN = "expiry or a timeout failed; the server tries again in a second"
+BY_ITSELF = (
+    "a step that no client asked for failed (a timeout, expiry, work in the background); all clients stay"
+)
 
 LOST = "cannot write the append-only file, and appendfsync is 'always', so the server stops: %s"
 
@@ -226,8 +228,11 @@ class TickRunner:
         for session in due_sessions:
             outlet = outlets.get(session)
             if outlet is not None:
-                outlet.flush(now)
-        if engine.replicas.all:
+                try:
+                    outlet.flush(now)
+                except Exception as fault:
+                    self._fail(session, outlet, fault, now)
+        if engine.replication.replicas.all:
             self._tell_of_sent_snapshots()
         if engine.faults:
             self._log_faults()
@@ -273,7 +278,7 @@ class TickRunner:
     def _keep(self, journal: Journal) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
         try:
-            journal.write(self.engine.take_effects())
+            journal.write(self.engine.recording.take())
         except OSError as error:
             self.log.critical(LOST, error)
             self.failure = error
@@ -291,7 +296,7 @@ class TickRunner:
         return begin_snapshot(blocks, when_over, self._do_soon, self.log)
 
     def _tell_of_sent_snapshots(self) -> None:
-        replicas = self.engine.replicas
+        replicas = self.engine.replication.replicas
         for replica in replicas.sending:
             outlet = self._outlets.get(replica.session)
             if outlet is not None and outlet.unsent <= replica.size:
@@ -304,12 +309,18 @@ class TickRunner:
     def _do_and_settle(self, function: Callable[[], object]) -> None:
         with self.lock:
             if self.is_open:
-                function()
+                self.engine.attempt(None, function)
                 self.settle(self.clock.now())
+
+    def _fail(self, session: Session, outlet: Outlet, fault: Exception, now: Instant) -> None:
+        """The replies to a client could not be sent: its connection ends, and no other."""
+        outlet.hang_up()
+        self.disconnect(session, now)
+        self.engine.fail(session, fault)
 
     def _log_faults(self) -> None:
         for session, fault in self.engine.take_faults():
-            failed = CLOSED % session.id if session else AGAIN
+            failed = CLOSED % session.id if session else BY_ITSELF
             self.log.error("miniredis has a bug: %s", failed, exc_info=fault)
 
     def _let_others_in(self) -> None:

@@ -1,4 +1,4 @@
-"""Which regular expressions take more than linear time, judged by their structure.
+"""Finds regular expressions that take more than linear time, by their structure.
 
 Python's engine tries one way after another to match. It takes quadratic time or worse exactly if some text can
 be read in more and more ways as it grows. So a pattern becomes an automaton whose states are the places of the
@@ -59,7 +59,7 @@ class Automaton:
         self.keeps_atomic = keeps_atomic
         self.takes: list[int] = []  # of each state, the characters as bits
         self.follow: dict[int, Counter[int]] = defaultdict(Counter)
-        self.apart: list[Any] = []  # what atomic groups and assertions hold
+        self.apart: list[Any] = []  # the contents of atomic groups and assertions, judged alone
 
     def state(self, characters: int) -> Fragment:
         self.takes.append(characters)
@@ -103,7 +103,7 @@ class Automaton:
         return self.state(self.characters(kind, value))
 
     def begin(self) -> Fragment:
-        """Where a search may only begin behind the end of a line, or nowhere but at the beginning."""
+        """A state for ``^`` in a search: it takes the end of a line with MULTILINE, and else nothing."""
         return self.state(1 << ord("\n") if self.flags & re.MULTILINE else 0)
 
     def atomic(self, kind: Any, value: Any) -> Fragment:
@@ -145,7 +145,7 @@ class Automaton:
     # Ways
 
     def steps(self, states: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Where several readers of one text get to by one more character, all of them the same."""
+        """The states that several readers of one text reach by the next character, the same for all."""
         found: list[tuple[int, tuple[int, ...]]] = [(ALL, ())]
         for state in states:
             found = [
@@ -157,7 +157,7 @@ class Automaton:
         return (after for _, after in found)
 
     def reach(self, start: tuple[int, ...], avoided: Container[int] = ()) -> set[tuple[int, ...]]:
-        """All that can be reached by one step or more, the last of them never in a state to be avoided."""
+        """The tuples of states that are reached in one step or more, without an avoided state at their end."""
         seen: set[tuple[int, ...]] = set()
         fresh = [start]
         while fresh:

@@ -17,7 +17,7 @@ SHOWN = 10
 
 
 def check_each(cases: Mapping[str, Case], check: Callable[[Case], object]) -> None:
-    """Checks every case, whatever becomes of those before it; the failure names each case that failed.
+    """Checks every case, also after failures; the error names each case that failed.
 
     A case that skips counts as failed: it would end the test, with the failures so far and without the rest.
     """

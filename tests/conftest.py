@@ -31,9 +31,9 @@ from .in_process import without_sockets
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Interrupts work even where a shell started the tests in the background, and had them ignored.
+    """Turns on SIGINT, which a shell turns off for tests in the background, and prepares for many tests.
 
-    While tests are collected nobody looks for garbage: there are thousands, and all of them stay.
+    The garbage collector is off while tests are collected: there are thousands, and all of them stay.
     """
     gc.disable()
     importlib.metadata.version = functools.cache(importlib.metadata.version)  # redis-py's, at each connection
@@ -54,22 +54,22 @@ def keep_bytecode() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What PySpark warns of is not ours to mend."""
+    """Lets tests pass in spite of PySpark's warnings, which we cannot mend."""
     for item in items:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Long tests have limits of their own; to be shown in the middle of its work has crashed a busy Python."""
+    """Dumps no stacks after a time in long tests: they have limits of their own, and a dump has crashed Python."""
     if any(item.get_closest_marker(name) for name in ("slow", "spark", "faults")):
         faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays to the end; looking through it for garbage takes a twentieth of the time.
+    """Hides the objects that exist now from the garbage collector, which saves a twentieth of the time.
 
-    Where hypothesis is to be imported later that is not done: it asks who refers to what.
+    Not before hypothesis is imported: it asks the garbage collector which objects refer to others.
     """
     if "hypothesis" in sys.modules:
         gc.freeze()
@@ -77,7 +77,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each reason for which tests were skipped, with their number: ``-rs`` has one for each test."""
+    """Writes one line for each reason to skip tests, with their number; ``-rs`` writes one for each test."""
     reasons = Counter(
         report.longrepr[2].removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])
@@ -91,13 +91,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two for each processor: a test waits for other processes about half of its time."""
+    """Two workers for each processor: a test waits for other processes about half of its time."""
     return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def quick_probes() -> Iterator[None]:
-    """Repair probes twice who may be dead; tests/pressure/protocol sees that this is five seconds apart."""
+    """Shortens the time between a repair's two probes; tests/pressure/protocol tests the real five seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pressure.protocol.liveness, "PROBE_INTERVAL", 0.05)
         yield
@@ -146,20 +146,20 @@ def real_server() -> Iterator[Address]:
 
 @pytest.fixture(scope="session")
 def redis_7_0(real_server: Address) -> Address:
-    """The same, for tests that compare miniredis with it in what other versions answer differently."""
+    """A real Redis 7.0, for tests that compare miniredis with it in what other versions answer differently."""
     skip_unless_7_0(real_server)
     return real_server
 
 
 @pytest.fixture
 def as_redis_7_0(server_address: Address) -> None:
-    """For tests on servers of several kinds that expect what only a Redis 7.0 answers."""
+    """Skips a test of replies that only Redis 7.0 gives, on servers that give others."""
     skip_unless_7_0(server_address)
 
 
 @pytest.fixture(scope="session")
 def older_redis() -> Path:
-    """The program of a Redis 6.2, which comes as a wheel where there is one."""
+    """The program of a Redis 6.2, if the wheel that has one is installed."""
     try:
         return wheels_redis()
     except NoRealRedisError as error:
@@ -175,7 +175,7 @@ def skip_unless_7_0(server: Address) -> None:
 
 @cache
 def is_7_0(server: Address) -> bool:
-    """Found out by asking it; test_clauses.py sees that miniredis always is."""
+    """Whether a server's replies are those of Redis 7.0; test_clauses.py tests that miniredis' are."""
     with Environment(server, FLAVOURS["sync"]) as env:
         return not is_no_redis_7_0(env)
 
@@ -191,7 +191,7 @@ SERVERS = {
 
 @pytest.fixture(params=SERVERS)
 def server_address(request: pytest.FixtureRequest) -> Address:
-    """A server of either kind, with whatever earlier tests left on it."""
+    """A server of each kind, with the data that earlier tests left."""
     address: Address = request.getfixturevalue(SERVERS[request.param])
     return address
 
@@ -205,12 +205,12 @@ ANY_LOOP = pytest.mark.parametrize(
     ],
     indirect=True,
 )
-"""For what the engine decides, however bytes are carried: one loop in the default run, the others in the exhaustive one."""
+"""For behaviour that no loop can change: the default run has one loop, the exhaustive run has the others, too."""
 
 
 @pytest.fixture
 def empty_server(server_address: Address) -> Address:
-    """A server of either kind, with nothing on it."""
+    """A server of each kind, without data."""
     with redis.Redis.from_url(server_address.url) as client:
         client.flushall()
     return server_address
@@ -218,13 +218,13 @@ def empty_server(server_address: Address) -> Address:
 
 @pytest.fixture
 def address(server_address: Address) -> tuple[str, int]:
-    """Where a server of either kind is."""
+    """The host and port of a server of each kind."""
     return server_address.host, server_address.port
 
 
 @pytest.fixture
 def empty_address(empty_server: Address) -> tuple[str, int]:
-    """Where a server of either kind is that has nothing on it."""
+    """The host and port of a server of each kind, without data."""
     return empty_server.host, empty_server.port
 
 

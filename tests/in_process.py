@@ -19,7 +19,7 @@ __all__ = ["without_sockets"]
 
 
 def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None:
-    """Whoever connects to the server's port is handed a ``LocalSocket`` instead: raw clients, and redis-py."""
+    """Gives raw clients and redis-py a ``LocalSocket`` when they connect to the server's port."""
     create, connect, can_read = (
         socket.create_connection,
         redis.connection.Connection._connect,
@@ -48,7 +48,7 @@ def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None
             return can_read(connection, timeout or 0)
         return LocalConnection.can_read(connection, timeout)
 
-    # the gate between a client and its server selects from sockets of the system
+    # the gate between a client and its server needs the system's sockets, for select
     patch.setattr(conformance.gate, "socket", types.SimpleNamespace(**vars(socket)))
     patch.setattr(socket, "create_connection", create_connection)
     patch.setattr(redis.connection.Connection, "_connect", connect_redis)

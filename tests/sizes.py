@@ -27,7 +27,7 @@ class Cycled(bytes):
 
 
 class Repeated(list[T]):
-    """A few items again and again, likewise."""
+    """A few items again and again, with a short ``repr``, too."""
 
     def __init__(self, items: list[T], times: int) -> None:
         super().__init__(items * times)
@@ -44,18 +44,18 @@ def sizes(largest: int, least: int = 0) -> st.SearchStrategy[int]:
 
 
 def long_texts(largest: int = 100_000) -> st.SearchStrategy[bytes]:
-    """Bytes: some few of any kind, or a few again and again, up to ``largest`` in all."""
+    """Bytes: up to 20 of any kind, or a few that are repeated up to ``largest``."""
     return st.binary(max_size=20) | st.builds(Cycled, st.binary(min_size=1, max_size=8), sizes(largest))
 
 
 def repeated(lists: st.SearchStrategy[list[T]], largest: int) -> st.SearchStrategy[list[T]]:
-    """Lists: those that are drawn, or as often behind themselves as makes up to ``largest`` items."""
+    """Lists: as they are drawn, or repeated up to ``largest`` items."""
     return lists | st.builds(
         lambda items, size: Repeated(items, max(size // max(len(items), 1), 1)), lists, sizes(largest)
     )
 
 
 def some_size(chance: random.Random, largest: int) -> int:
-    """The same without hypothesis: a number from 1 to ``largest``, of every order of magnitude alike."""
+    """As ``sizes``, without hypothesis: a number from 1 to ``largest``, of every order of magnitude alike."""
     power = chance.randint(1, len(str(largest)))
     return chance.randint(1, min(10**power, largest))

@@ -26,11 +26,11 @@ OWN = {
     "conformance/pictures/top.py": "reads what our own command printed",
     "conformance/pictures/ratios.py": "reads a guide of our own",
 }
-"""Where a pattern may search as it likes, and why."""
+"""The files whose patterns may take more than linear time, and why."""
 
 
 BUILT = {"miniredis/engine/glob.py"}
-"""Where a pattern is put together, of parts that all have a fixed length: test_glob.py times the worst."""
+"""Files that build patterns, from parts that all have a fixed length: test_glob.py times the worst one."""
 
 
 class Pattern(NamedTuple):
@@ -65,7 +65,7 @@ def flags_of(call: ast.Call) -> int:
 
 
 def uses(call: ast.Call, tree: ast.Module, parents: dict[ast.AST, ast.AST]) -> list[str]:
-    """The methods that are called of a compiled pattern; of one that no name is seen to be used, a search."""
+    """The methods of a compiled pattern that are called; ``search`` where no call is found."""
     parent = parents[call]
     if isinstance(parent, ast.Attribute):
         return [parent.attr]

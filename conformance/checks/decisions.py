@@ -119,10 +119,15 @@ def expect_gone(env: Environment, waiting: Running[None]) -> None:
 
 @check("decided.role-wait-ends")
 def role_wait_ends(env: Environment) -> None:
+    """A client may free the role of a dead holder meanwhile. Others stand before it in the line for the role."""
     queue = env.created()
     with held(env, PRODUCER):
+        others = [env.connect() for _ in range(4)]
+        for other in others:
+            other.send("BRPOP", env.queue_key(PRODUCER), "0")
+        env.until_blocked(len(others))
         put = env.start(lambda: queue.put(b"v"))
-        env.until_blocked(1)
+        env.until_blocked(len(others) + 1)
         env.redis.delete(env.queue_key(":bound"))
         with expect_error(QueueDoesNotExistError, "a Put that waits for the role of a deleted queue"):
             put.finish("a Put that waits for the role of a deleted queue")

@@ -151,7 +151,7 @@ class Pair:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         environment = Environment(new_interpreter=new_interpreter)
         self.engine = Engine(Config(DIRECTIVES), now(), environment=environment)
-        self.engine.active_expire = not any(step.command in TELLING for step in steps)
+        self.engine.timers.active_expire = not any(step.command in TELLING for step in steps)
         self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
         self.walks = Walks()
         self._reset_real()
@@ -199,7 +199,7 @@ class Pair:
 
     def _moment_is_luck(self, step: Step) -> bool:
         """Somebody might hear of keys that expire by themselves, which they do when it suits each server."""
-        return not self.engine.active_expire and step.command == "debug" and "1" in step.words
+        return not self.engine.timers.active_expire and step.command == "debug" and "1" in step.words
 
     def _order_is_luck(self, client: Client, step: Step) -> bool:
         """When SWAPDB makes several keys ready at once, Redis serves them in the order of a hash table."""
@@ -384,7 +384,7 @@ class Pair:
         directives = dict(zip(PACKING[::2], PACKING[1::2], strict=True)) | FRESH
         for words in (
             *(["CONFIG", "SET", name, value] for name, value in directives.items()),
-            ["DEBUG", "SET-ACTIVE-EXPIRE", str(int(self.engine.active_expire))],
+            ["DEBUG", "SET-ACTIVE-EXPIRE", str(int(self.engine.timers.active_expire))],
             ["CLIENT", "UNPAUSE"],
             ["FLUSHALL"],
             ["SCRIPT", "FLUSH"],

@@ -152,9 +152,9 @@ SERVERS: Final = (
     ),
     Guilty(
         "ends a wait with the wrong null",
-        "miniredis/engine/engine.py",
-        "self.wake, waiter, waiter.when_over)",
-        "self.wake, waiter, None)",
+        "miniredis/engine/timers.py",
+        "engine.wake, waiter, waiter.when_over)",
+        "engine.wake, waiter, None)",
         ("list.bpop.timed-out", "list.blmove.timed-out", "list.matrix.blocking"),
     ),
     Guilty(

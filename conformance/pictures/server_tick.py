@@ -44,7 +44,7 @@ STEPS: Final = (
     Step("Check and run each command", "engine/call.py", "Refused, queued by MULTI, or run.", repeated=True),
     Step("Change keys", "engine/keyspace.py", "WATCH, tracking and key events hear of it.", repeated=True),
     Step("Serve blocked clients", "engine/waiting.py", "Who has waited longest comes first.", repeated=True),
-    Step("Do what is due", "engine/engine.py", "Timeouts, expired keys, unblocked clients."),
+    Step("Do what is due", "engine/timers.py", "Timeouts, expired keys, unblocked clients."),
     Step("Send all replies", "connection.py", "After all requests of the tick have run."),
 )
 

@@ -100,12 +100,12 @@ NOT_THERE: Final = (
         ),
         "miniredis has neither CLUSTER nor MIGRATE",
     ),
-    Row("unit/multi", ("MULTI with SAVE",), "miniredis has no SAVE"),
     Row(
         "unit/scripting",
         ("CLUSTER RESET can not be invoke from within a script",),
         "miniredis has no CLUSTER",
     ),
+    Row("unit/slowlog", ("SLOWLOG - Some commands can redact sensitive fields",), "miniredis has no MIGRATE"),
     Row(
         "unit/querybuf",
         ("query buffer resized correctly", "query buffer resized correctly when not idle"),
@@ -123,38 +123,14 @@ NOT_THERE: Final = (
     ),
 )
 
-FAULTS: Final = (
-    Row(
-        "unit/slowlog",
-        (
-            "SLOWLOG - only logs commands taking more time than specified",
-            "SLOWLOG - logged entry sanity check",
-            "SLOWLOG - EXEC is not logged, just executed commands",
-            "SLOWLOG - can clean older entries",
-        ),
-        "fault: the time of DEBUG SLEEP does not count, since the server sleeps after the command",
-    ),
-)
-"""What miniredis should do and does not: each row goes with the fault."""
-
-ONLY_AT_START: Final = "miniredis turns its append-only file on at the start only"
-
 MINIREDIS: Final = Table(
     (
-        Tag("needs:repl", "miniredis has no replication"),
-        Tag("needs:save", "these tests need a file, and miniredis has one only if it starts with it"),
         Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),
         Tag("needs:latency", "miniredis has no LATENCY"),
-        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream"),
-        Tag("needs:debug", "these groups turn the append-only file on", "unit/type/stream-cgroups"),
     ),
     (
-        Cause("(possibly related to argument 'appendonly')", ONLY_AT_START),
         Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
-        Cause("(possibly related to argument 'min-replicas-to-write')", "miniredis has no replication"),
-        Cause("unknown command 'SYNC'", "miniredis has no replication"),
         Cause("unknown command 'acl'", "miniredis has no ACL"),
-        Cause("Can't execute an AOF background rewriting", ONLY_AT_START),
         Cause(
             "wrong number of arguments for 'reload'. Try DEBUG HELP",
             "miniredis reloads what it has in memory: NOSAVE, NOFLUSH and MERGE are about a file",
@@ -172,5 +148,5 @@ MINIREDIS: Final = Table(
             "miniredis has no reply buffer of a fixed size",
         ),
     ),
-    (*ANY_SERVER, *NOT_THERE, *FAULTS),
+    (*ANY_SERVER, *NOT_THERE),
 )

@@ -109,9 +109,10 @@ def with_all(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def in_a_process() -> Iterator[Address]:
     """A miniredis in a process of its own."""
-    words = [sys.executable, "-m", "miniredis", *SWITCHES]
-    with at_free_port("miniredis", lambda port: [*words, "--port", str(port)]) as (_, port):
-        yield Address(f"redis://127.0.0.1:{port}/0", "miniredis in a process of its own")
+    with tempfile.TemporaryDirectory(prefix="redis-suite-") as folder:
+        words = [sys.executable, "-m", "miniredis", *SWITCHES, "--dir", folder, "--dbfilename", "dump.rdb"]
+        with at_free_port("miniredis", lambda port: [*words, "--port", str(port)]) as (_, port):
+            yield Address(f"redis://127.0.0.1:{port}/0", "miniredis in a process of its own")
 
 
 def real() -> AbstractContextManager[Address]:

@@ -1,6 +1,6 @@
 """The server without its sockets: bytes in, bytes out, time as an argument.
 
-It imports no I/O library, no clock and no thread; a test holds it to that.
+It imports no I/O library, no clock and no thread; a test checks that.
 """
 
 from .config import Config, ConfigurationError

@@ -1,4 +1,4 @@
-"""Clients that do not read what they are sent, and how much of that client-output-buffer-limit allows."""
+"""Clients with too much unread output, by the limits of ``client-output-buffer-limit``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["FREE", "Backlogs", "OutputLimit"]
 
 FREE: Final = 16 * 1024
-"""Bytes that every client may leave unread: Redis keeps so many beside what it counts."""
+"""Bytes that every client may leave unread in addition to the limits, as in Redis's static buffer."""
 
 
 class OutputLimit(NamedTuple):
-    """What one class of clients may leave unread; 0 bytes are no limit.
+    """How much output a class of clients may leave unread; 0 bytes are no limit.
 
     Attributes:
-        hard: bytes that are too many at once.
-        soft: bytes that are too many for longer than so many microseconds.
-        patience: those microseconds.
+        hard: bytes at which a client is disconnected at once.
+        soft: bytes at which a client is disconnected if it stays above them for ``patience``.
+        patience: microseconds.
     """
 
     hard: int
@@ -31,7 +31,7 @@ class OutputLimit(NamedTuple):
 
     @classmethod
     def of(cls, directive: str, kind: str) -> OutputLimit:
-        """The limit of a class of clients, as the directive's value has it."""
+        """The limit of a class of clients, from the directive's value."""
         words = directive.split(" ")
         at = words.index(kind)
         hard, soft, seconds = map(int, words[at + 1 : at + 4])
@@ -39,13 +39,13 @@ class OutputLimit(NamedTuple):
 
 
 class Backlogs:
-    """Which clients have left more unread than the soft limit, and when they are to go for it.
+    """The limits, and the clients that are above the soft limit.
 
     Attributes:
-        limit: for clients in general.
-        listeners_limit: for those that are subscribed to something.
+        limit: for ordinary clients.
+        listeners_limit: for clients with subscriptions.
         replicas_limit: for replicas.
-        over: when those who have left more than the soft limit unread must go, in monotonic microseconds.
+        over: when each client above the soft limit is disconnected, in monotonic microseconds.
     """
 
     def __init__(self) -> None:
@@ -53,11 +53,11 @@ class Backlogs:
         self.over: dict[Session, int] = {}
 
     def configure(self, directive: str, kept: int) -> None:
-        """Takes what ``client-output-buffer-limit`` says.
+        """Applies the directives.
 
         Args:
-            directive: its value.
-            kept: ``repl-backlog-size``: a replica may always leave as much unread as a new one may be given.
+            directive: the value of ``client-output-buffer-limit``.
+            kept: ``repl-backlog-size``; the hard limit of replicas is never smaller.
         """
         self.limit = OutputLimit.of(directive, "normal")
         self.listeners_limit = OutputLimit.of(directive, "pubsub")
@@ -65,20 +65,20 @@ class Backlogs:
         self.replicas_limit = limit._replace(hard=limit.hard and max(limit.hard, kept))
 
     def limit_of(self, session: Session) -> OutputLimit:
-        """What a client may leave unread."""
+        """The limit of a client's class."""
         if session.flags & REPLICA:
             return self.replicas_limit
         return self.listeners_limit if session.subscriptions else self.limit
 
     def is_far_too_long(self, session: Session, size: int) -> bool:
-        """Whether a client that has so many bytes still to read is to be hung up on at once."""
+        """Whether a client with ``size`` unread bytes is above the hard limit."""
         hard = self.limit_of(session).hard
         return bool(hard) and size - FREE >= hard
 
     def is_too_long(self, session: Session, size: int, now: Instant) -> bool:
-        """Whether a client that has so many bytes still to read is to be hung up on.
+        """Whether to disconnect a client with ``size`` unread bytes.
 
-        To be asked of each client that has more than ``FREE`` bytes to read, and again once it has read some.
+        Call it for each client with more than ``FREE`` unread bytes, and again once it has read some.
         """
         if session.flags & REPLICA and session.replica is not None:
             size = session.replica.unsent_of_stream(size)
@@ -92,17 +92,17 @@ class Backlogs:
         return now.monotonic > self.over.setdefault(session, now.monotonic + limit.patience)
 
     def give_up(self, session: Session) -> None:
-        """The client goes when the tick ends."""
+        """Marks a client to be disconnected when the tick ends."""
         self.over[session] = -1
 
     def forget(self, session: Session) -> None:
-        """The client is gone."""
+        """Forgets a client that is disconnected."""
         self.over.pop(session, None)
 
     def overdue(self, now: Instant) -> list[Session]:
-        """Who has left too much unread for too long."""
+        """The clients that have been above the soft limit for too long."""
         return [session for session, end in self.over.items() if end < now.monotonic]
 
     def next_deadline(self) -> int | None:
-        """When the first of them will have, in microseconds of monotonic time."""
+        """When the first of them will be overdue, in microseconds of monotonic time; None if none will."""
         return min(self.over.values()) + 1 if self.over else None

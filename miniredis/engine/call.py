@@ -48,7 +48,7 @@ def call(session: Session, command: Command, args: list[bytes]) -> Reply:
             reply = handler(session, args)
         else:
             reply = engine.effects.record(session, command, args, handler)
-            session.reached = engine.history.offset
+            session.reached = engine.replication.history.offset
     except CommandError as error:
         reply = statistics.failed(command, error)
     calls = statistics[command]

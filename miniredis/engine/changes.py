@@ -1,7 +1,7 @@
-"""The one stream of changes: whatever happens to a key is a ``Change``, and all who must know hear of it.
+"""Changes: every change of a key is one ``Change``, which the keyspace passes to its listeners.
 
-The keyspace makes them, and tells only of keys that somebody heeds. WATCH hears first (``keyspace.py``), then
-blocked clients (``waiting.py``), then tracked keys and keyspace events (``news.py``) and ``effects.py``.
+The keyspace reports only observed keys. WATCH is handled first (``keyspace.py``), then blocked clients
+(``waiting.py``), then tracked keys and keyspace events (``news.py``) and effects (``effects.py``).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ ALL_DATABASES: Final = -1
 
 
 class Change(NamedTuple):
-    """Something that happened to a key, or to all keys of a database.
+    """A change of a key, or of all keys of a database.
 
     Attributes:
         database: its number, or ``ALL_DATABASES``.
         key: None for all keys at once.
-        kind: the type of the value that is there now; None if none is.
-        event: the keyspace event, or several with spaces between them; empty if there is none.
-        modifies: WATCH and clients that track keys see it; not, say, what a group has read of a stream.
-        is_ready: blocked clients may be served now: the key is new, or there is more to read, or it is gone.
+        kind: the type of the key's value after the change; None if the key is gone.
+        event: the keyspace event, or several separated by spaces; empty for none.
+        modifies: whether it concerns WATCH and tracking; not so, say, for what a group has read of a stream.
+        is_ready: whether blocked clients may now be served: the key is new or gone, or there is more to read.
     """
 
     database: int
@@ -38,7 +38,7 @@ Listener: TypeAlias = Callable[[Change], None]
 
 
 class Everything:
-    """Contains whatever one asks for."""
+    """A container of everything."""
 
     def __contains__(self, _: object) -> bool:
         return True

@@ -1,7 +1,7 @@
-"""What is special about a client: flags in one number, as Redis keeps them. Most clients have none.
+"""Client flags: one bit for each special state of a client. Most clients have none set.
 
-To add one, add it here and to ``SPECIAL`` or not, and set and clear it in the method of ``Session`` that
-changes the state.
+To add a flag, define it here, decide whether ``SPECIAL`` includes it, and set and clear it in the method of
+``Session`` that changes the state.
 """
 
 from __future__ import annotations
@@ -9,61 +9,61 @@ from __future__ import annotations
 from typing import Final
 
 UNAUTHENTICATED: Final = 1 << 0
-"""A password was set when it came, and it has not told it."""
+"""A password was set when it connected, and it has not given one."""
 
 IN_MULTI: Final = 1 << 1
-"""Its commands are queued until EXEC."""
+"""MULTI queues its commands until EXEC."""
 
 EXECUTING: Final = 1 << 2
-"""EXEC runs what was queued."""
+"""EXEC is running its queued commands."""
 
 WATCH_BROKEN: Final = 1 << 3
-"""A key of WATCH has changed, so EXEC will run nothing."""
+"""A watched key has changed, so EXEC will run nothing."""
 
 BLOCKED: Final = 1 << 4
-"""It waits for something; its input stays unread."""
+"""It is blocked; its input stays unread."""
 
 POSTPONED: Final = 1 << 5
-"""CLIENT PAUSE holds its command up."""
+"""CLIENT PAUSE holds up its command."""
 
 UNREAD: Final = 1 << 6
-"""It has sent more than was run, or the beginning of a request."""
+"""It has sent requests, or a part of one, that have not run."""
 
 MONITORS: Final = 1 << 7
-"""It is shown every command of every client."""
+"""MONITOR: it gets every command of every client."""
 
 LISTENS: Final = 1 << 8
-"""It is told of what others do: some of that comes before its reply, some after."""
+"""It gets pushes about what other clients do: some before its reply, some after."""
 
 HEARS_FOR_OTHERS: Final = 1 << 9
-"""Some client that tracks keys has it hear in its place, or had."""
+"""It is or was the target of another client's CLIENT TRACKING REDIRECT."""
 
 REPLIES_OFF: Final = 1 << 10
-"""CLIENT REPLY OFF was said."""
+"""CLIENT REPLY OFF."""
 
 SKIPS_REPLY: Final = 1 << 11
-"""The reply at hand is not to be sent."""
+"""CLIENT REPLY SKIP: the current reply is not sent."""
 
 SKIPS_NEXT: Final = 1 << 12
-"""Nor is that of the next command, as CLIENT REPLY SKIP said."""
+"""CLIENT REPLY SKIP: the reply to the next command is not sent."""
 
 NO_EVICT: Final = 1 << 13
-"""CLIENT NO-EVICT asked that it never be hung up on for its memory."""
+"""CLIENT NO-EVICT ON: never disconnect it for its memory."""
 
 CLOSING: Final = 1 << 14
-"""Nothing more is read from it, and it is to be hung up once its output is sent."""
+"""No more input is read; it is disconnected once its output is sent."""
 
 GONE: Final = 1 << 15
-"""It is connected no more."""
+"""It is disconnected."""
 
 REPLICA: Final = 1 << 16
-"""It is a replica: what it is sent is the stream of effects, and nothing answers it."""
+"""It is a replica: it gets the replication stream, and no replies."""
 
 MASTER: Final = 1 << 17
-"""It is the master, whose stream of effects comes as commands."""
+"""It is this server's master; its replication stream arrives as commands."""
 
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 
 SPECIAL: Final = ~(WATCH_BROKEN | NO_EVICT)
-"""With any of these, its commands go through the gate one by one."""
+"""If any of these is set, its commands go through the gate one by one."""

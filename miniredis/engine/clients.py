@@ -1,4 +1,4 @@
-"""Clients as other clients see them: the lines of CLIENT LIST, and the filters that choose among them."""
+"""The lines of CLIENT LIST, and the filters of CLIENT KILL and CLIENT LIST."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Filter: TypeAlias = "Callable[[Session], bool]"
 def describe(session: Session, running: list[bytes] | None = None) -> bytes:
     """A client's line in CLIENT LIST, without its line end.
 
-    Bytes that clients sent, and that they are to be sent, are counted as Redis counts them. Room that Redis
-    has set aside beside them, and what its allocator adds, are 0.
+    Bytes of input and output are counted as Redis counts them. Memory that Redis allocates in addition, and
+    the overhead of its allocator, are 0.
 
     Args:
         session: the client.
-        running: the command at work, if it is this client's: then all is counted that it was read with.
+        running: the running command if it is this client's; then all bytes that were read with it count.
     """
     fields = {name: value(session) for name, value in FIELDS.items()}
     if running is not None:
@@ -77,28 +77,28 @@ def queued_commands(session: Session) -> bytes:
 
 
 POINTER: Final = 8
-"""What each argument takes in a transaction, beside its bytes."""
+"""Bytes that each argument takes in a transaction in addition to its own."""
 
 STATIC_BUFFER: Final = 16 * 1024
-"""How many bytes of output Redis keeps in a buffer that each client has; what is more stands in a list."""
+"""Bytes of output that Redis keeps in each client's static buffer; further output goes to a list."""
 
 COUNTED: Final = (b"qbuf", b"argv-mem", b"multi-mem", b"obl", b"omem")
 
 
 def queued_bytes(session: Session) -> bytes:
-    """The bytes of what MULTI holds back."""
+    """The size of the commands that MULTI has queued."""
     queued = session.transaction.queued if session.transaction else []
     return b"%d" % sum(len(argument) + POINTER for _, args in queued for argument in args)
 
 
 def argument_bytes(session: Session) -> bytes:
-    """The bytes of the command that a client is blocked in, or of the part of one that has come."""
+    """The size of the command that blocks the client, or of the received part of an incomplete command."""
     held = session.postponed or (session.waiter.args if session.waiter is not None else [])
     return b"%d" % (sum(map(len, held)) or session.parser.begun)
 
 
 def output_lengths(session: Session) -> tuple[int, int]:
-    """The bytes of output in the static buffer, and those in the list."""
+    """The bytes of output in the static buffer and in the list."""
     first = min(session.outgoing_bytes, STATIC_BUFFER)
     return first, session.outgoing_bytes - first
 
@@ -136,7 +136,7 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
 
 
 def redirection(session: Session) -> int:
-    """Which client hears of changes in place of this one: 0 is itself, -1 that it is told of none."""
+    """The number of the client that gets the invalidations of this one; 0 for itself, -1 without tracking."""
     return -1 if session.tracker is None else session.tracker.redirect
 
 
@@ -183,7 +183,7 @@ FILTERS: Final[dict[bytes, Callable[[bytes], Filter]]] = {
     b"ADDR": by_address,
     b"LADDR": by_local_address,
 }
-"""The filters of CLIENT KILL by the words that name them."""
+"""The filters of CLIENT KILL, by option."""
 
 
 def select(session: Session, *filters: Filter) -> list[Session]:

@@ -1,12 +1,13 @@
-"""What is special about the server now: data being loaded, CLIENT PAUSE, a busy script, a master and so on.
+"""Conditions of the server that affect all clients: loading, CLIENT PAUSE, a busy script, a master and so on.
 
-With any of these, requests go through the gate one by one; ``is_quiet`` tells that there is none.
+While one of them holds, requests go through the gate one by one; ``is_quiet`` is True if none does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
@@ -18,22 +19,32 @@ if TYPE_CHECKING:
     from .rdb.loading import Progress
     from .session import Session
 
-__all__ = ["Conditions", "Pause"]
+__all__ = ["Conditions", "Pause", "PausedBy"]
+
+
+class PausedBy(Enum):
+    """Who may pause clients. The pauses of both can overlap, and each ends its own."""
+
+    CLIENT = "CLIENT PAUSE"
+    FAILOVER = "FAILOVER"
 
 
 @dataclass(slots=True)
 class Pause:
-    """A CLIENT PAUSE.
+    """Some commands are held up.
 
     Attributes:
         until: monotonic microseconds.
         writes_only: commands that only read go on.
-        postponed: the clients whose command it holds up, in the order in which they came.
     """
 
     until: int
     writes_only: bool
-    postponed: dict[Session, None] = field(default_factory=dict)
+
+    @property
+    def strictness(self) -> tuple[bool, int]:
+        """Of several pauses, the one holds for which this is the highest."""
+        return not self.writes_only, self.until
 
 
 class Conditions:
@@ -41,23 +52,26 @@ class Conditions:
 
     Attributes:
         loading: how far the server has come that loads its data; None if it does not.
-        pause: the one there is.
+        pause: the strictest one there is.
+        postponed: the clients whose command it holds up, in the order in which they came.
         asleep_until: DEBUG SLEEP lasts so long, in monotonic microseconds; 0 when awake.
         busy: a script has been running for too long.
         disk_error: why the append-only file cannot be written; empty if it can.
-        disk_refusal: why nothing may be written, as the disk is bad; None if it is not.
-        lacks_replicas: nothing may be written, as too few replicas have acknowledged anything lately.
-        is_replica: the server has a master.
-        is_read_only: it has, and nothing may be written here but what the master sends.
-        is_stale: it has, the link to it is down, and the data that there are may not be read.
-        write_refusal: why nothing may be written; None if all may.
-        monitors: the clients that are shown every command.
-        is_quiet: none of these.
+        disk_refusal: the error for writes while the disk fails; None if it does not.
+        lacks_replicas: whether writes are refused because too few replicas have acknowledged lately.
+        is_replica: whether the server has a master.
+        is_read_only: whether it has one, and only the master may write.
+        is_stale: whether it has one, the link to it is down, and the data may not be read.
+        write_refusal: the error for writes; None if writes are allowed.
+        monitors: the clients of MONITOR.
+        is_quiet: whether none of these conditions holds.
     """
 
     def __init__(self) -> None:
         self.loading: Progress | None = None
         self.pause: Pause | None = None
+        self._pauses: dict[PausedBy, Pause] = {}
+        self.postponed: dict[Session, None] = {}
         self.asleep_until = 0
         self.busy = False
         self.disk_error = ""
@@ -88,86 +102,107 @@ class Conditions:
 
     @property
     def keeps_keys(self) -> bool:
-        """Whether keys stay although their time has come: who reads sees none of them."""
+        """Whether expired keys are hidden from reads instead of being deleted."""
         return self.pause is not None or self.is_replica or self.loading is not None
 
+    @property
+    def lets_keys_go(self) -> bool:
+        """Whether keys are deleted when their time has come, before anybody asks for them."""
+        return self.loading is None and (self.pause is None or self.is_replica)
+
     def follow(self, *, is_replica: bool, is_read_only: bool, is_stale: bool) -> None:
-        """The server has a master, or has none; for the arguments see the attributes."""
+        """Sets the attributes of the same names."""
         self.is_replica, self.is_read_only, self.is_stale = is_replica, is_read_only, is_stale
         self._changed()
 
     def load(self, progress: Progress | None) -> None:
-        """The server loads its data from now on, or has loaded them: None."""
+        """Sets the progress of loading; None ends it."""
         self.loading = progress
         self._changed()
 
-    def start_pause(self, now: Instant, until: int, *, writes_only: bool) -> None:
-        """Holds commands up until a monotonic time; a pause there is can only grow."""
-        if self.pause is not None:
-            self.pause.until = max(until, self.pause.until)
-            self.pause.writes_only &= writes_only
+    def start_pause(self, now: Instant, until: int, by: PausedBy, *, writes_only: bool) -> None:
+        """Holds commands up until a monotonic time; a pause that the same one has started can only grow."""
+        pause = self._pauses.get(by)
+        if pause is not None:
+            pause.until = max(until, pause.until)
+            pause.writes_only &= writes_only
         elif until > now.monotonic:  # else it is over; where the clock stands still, nothing would end it
-            self.pause = Pause(until, writes_only)
-        self._changed()
+            self._pauses[by] = Pause(until, writes_only)
+        self._choose_pause()
 
-    def end_pause(self) -> Iterable[Session]:
-        """The pause is over; returns the clients that it held up."""
-        pause, self.pause = self.pause, None
+    def end_pause(self, by: PausedBy) -> Iterable[Session]:
+        """A pause is over; returns the clients that are not held up any more, as far as it is known."""
+        self._pauses.pop(by, None)
+        return self._choose_pause()
+
+    def end_pauses_until(self, monotonic: int) -> Iterable[Session]:
+        """The same for all pauses whose time has come."""
+        self._pauses = {by: pause for by, pause in self._pauses.items() if pause.until > monotonic}
+        return self._choose_pause()
+
+    def _choose_pause(self) -> Iterable[Session]:
+        before = self.pause
+        self.pause = max(self._pauses.values(), key=lambda pause: pause.strictness, default=None)
         self._changed()
-        return () if pause is None else pause.postponed
+        if before is None or (self.pause is not None and self.pause.writes_only <= before.writes_only):
+            return ()
+        postponed, self.postponed = self.postponed, {}
+        return postponed
 
     def is_pause_over(self, monotonic: int) -> bool:
-        """Whether there is a pause whose time has come."""
+        """Whether the time of the strictest pause has come."""
         return self.pause is not None and self.pause.until <= monotonic
 
     def sleep_until(self, monotonic: int) -> None:
-        """DEBUG SLEEP: nobody is answered before."""
+        """DEBUG SLEEP: no client is served before this time, in monotonic microseconds."""
         self.asleep_until = monotonic
         self._changed()
 
-    def wake_up(self, monotonic: int) -> None:
-        """Ends that sleep, if its time has come."""
-        if self.asleep_until <= monotonic:
-            self.asleep_until = 0
-            self._changed()
+    def wake_up(self, monotonic: int) -> bool:
+        """Ends DEBUG SLEEP if its time is over; returns whether that was so."""
+        if not 0 < self.asleep_until <= monotonic:
+            return False
+        self.asleep_until = 0
+        self._changed()
+        return True
 
     def be_busy(self, busy: bool) -> None:
-        """A script has been running for too long, or is over."""
+        """Records whether a script has run for too long."""
         self.busy = busy
         self._changed()
 
     def fail_disk(self, error: OSError | None) -> None:
-        """The append-only file cannot be written, or can again: without an error."""
+        """Records whether the append-only file cannot be written; None: it can."""
         disk_error = (error.strerror or str(error)) if error else ""
         if disk_error != self.disk_error:
             self.disk_error = disk_error
             self._changed()
 
     def cannot_save(self, is_so: bool) -> None:
-        """The data cannot be saved to their file, and so nothing may be written; or it may again."""
+        """Records whether writes are refused because the last save failed."""
         self._cannot_save = is_so
         self._changed()
 
     def lack_replicas(self, is_so: bool) -> None:
-        """Too few replicas follow, as ``min-replicas-to-write`` has it; or enough do again."""
+        """Records whether there are too few replicas for ``min-replicas-to-write``."""
         if is_so != self.lacks_replicas:
             self.lacks_replicas = is_so
             self._changed()
 
     def start_monitoring(self, session: Session) -> None:
-        """MONITOR: a client is shown every command from now on."""
+        """MONITOR: shows a client every command from now on."""
         session.flags |= MONITORS
         self.monitors[session] = None
         self._changed()
 
     def stop_monitoring(self, session: Session) -> None:
-        """It is shown none any more."""
+        """Ends MONITOR for a client."""
         session.flags &= ~MONITORS
         if self.monitors.pop(session, self) is not self:
             self._changed()
 
     def show(self, now: Instant, session: Session, args: list[bytes]) -> None:
-        """Lets those who MONITOR see a command."""
+        """Sends a command to the clients of MONITOR."""
         if self.monitors:
             line = monitor_line(now, session, args)
             for monitor in self.monitors:

@@ -20,7 +20,7 @@ def text(digest: int) -> bytes:
 
 
 def digest_of_all(databases: Iterable[Database]) -> int:
-    """The digest of all keys of all databases."""
+    """The digest of all keys in some databases."""
     digest = 0
     for db in databases:
         if db.values:
@@ -31,12 +31,12 @@ def digest_of_all(databases: Iterable[Database]) -> int:
 
 
 def digest_of_key(db: Database, key: bytes, digest: int = 0) -> int:
-    """The digest of a key's value, even if it has expired; 0 for a key that is not there.
+    """The digest of a key's value, even if the key has expired; 0 if there is no such key.
 
     Args:
-        db: the database that has the key.
+        db: the database of the key.
         key: its name.
-        digest: what the value's digest is combined with.
+        digest: the digest to combine with that of the value.
     """
     value = db.values.get(key)
     if value is None:

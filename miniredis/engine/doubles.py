@@ -1,4 +1,4 @@
-"""Scores and coordinates: the doubles of C, as Redis reads and writes them."""
+"""Scores and coordinates: reads and writes doubles as Redis, which uses C's functions, does."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["packed_text", "parse_bound", "read_double"]
 SPACES: Final = b" \t\n\v\f\r"
 NONZERO: Final = re.compile(rb"[+-]?(?:0[xX][0.]*+[1-9a-fA-F]|[0.]*+[1-9])").match
 WHOLE: Final = float(1 << 62)
-"""Up to here Redis packs a number without a fraction as an integer."""
+"""Up to this size, Redis packs a number without a fraction as an integer."""
 
 
 def read_double(text: bytes, error: bytes = NOT_A_FLOAT) -> float:
-    """A double argument; raises ``error`` as a ``CommandError`` where it is none, or out of range.
+    """A double argument; raises ``error`` as a ``CommandError`` if it is not one or is out of range.
 
-    The text is the number and nothing else. Infinity is a number, not-a-number is none (``string2d``).
+    The text must be a number and nothing else. Infinity is allowed, not-a-number is not (``string2d``).
     """
     value = convert(text)
     if value is None or is_out_of_range(text, value):
@@ -30,24 +30,24 @@ def read_double(text: bytes, error: bytes = NOT_A_FLOAT) -> float:
 
 
 def is_out_of_range(text: bytes, value: float) -> bool:
-    """Whether a text stands for a finite number that became infinite, or for one beside 0 that became 0."""
+    """Whether a finite number overflowed to infinity, or a nonzero number underflowed to 0."""
     if value == 0:
         return NONZERO(text) is not None
     return math.isinf(value) and INFINITE(text.lower()) is None
 
 
 def parse_bound(text: bytes) -> float | None:
-    """An end of a range of scores, as C's ``strtod`` takes it; None if it is no number.
+    """A bound of a range of scores, as C's ``strtod`` parses it; None if it is not a number.
 
-    It ends with a NUL, spaces before it are passed over, and no text at all counts as 0. What is too large
-    is infinite.
+    The text ends at a NUL, leading white space is skipped, and an empty text is 0. Numbers that are too large
+    are infinite.
     """
     number = text.split(b"\0", 1)[0]
     return convert(number.lstrip(SPACES)) if number else 0.0
 
 
 def convert(text: bytes) -> float | None:
-    """The double nearest to what a text says; None if it is no number."""
+    """The double nearest to the number in a text; None if it is not a number."""
     number = text.lower()
     if DECIMAL(number) or INFINITE(number):
         return float(number)
@@ -60,7 +60,7 @@ def convert(text: bytes) -> float | None:
 
 
 def packed_text(value: float) -> bytes:
-    """A double where it is packed: an integer without an exponent, if it is one of no more than 62 bits."""
+    """A double as Redis packs it: a whole number of up to 62 bits is written as an integer."""
     if -WHOLE <= value <= WHOLE and value == int(value):
         return b"%d" % int(value)
     return double_text(value)

@@ -33,6 +33,10 @@ MESSAGES: Final = frozenset((b"publish", b"spublish"))
 """Commands that change no data, and that replicas hear of: their clients listen, too."""
 
 
+MEETS_ANY_KEY: Final = frozenset((b"scan", b"randomkey"))
+"""Commands that remove the expired keys they meet, each by itself, as time does."""
+
+
 class Step(NamedTuple):
     """One effect.
 
@@ -141,7 +145,7 @@ class Effects:
             self._unit.append(Step(session.db.index, args, is_message=True))
         if is_outermost:
             self._runs = False
-            self.close_unit()
+            self.close_unit(is_atomic=command.name not in MEETS_ANY_KEY)
         if isinstance(reply, CommandError):
             raise reply
         return reply
@@ -172,9 +176,10 @@ class Effects:
         self._runs = False
         self.close_unit()
 
-    def close_unit(self) -> None:
-        """Nothing more belongs to what was done."""
+    def close_unit(self, *, is_atomic: bool = True) -> None:
+        """Nothing more belongs to what was done, which need not happen at once if it is not atomic."""
         if self._unit:
             unit, self._unit = self._unit, []
-            for reader in self._readers:
-                reader.take(unit)
+            for part in [unit] if is_atomic else [[step] for step in unit]:
+                for reader in self._readers:
+                    reader.take(part)

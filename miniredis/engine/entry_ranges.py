@@ -1,8 +1,8 @@
-"""Ranges of the entries of a sorted set: by score, by the bytes of members, by rank.
+"""Ranges of the entries of a sorted set: by score, by member (lexicographic) and by rank.
 
-Each comes down to two ranks, the first and the one behind the last. Ranges of members mean something where
-all scores are equal. Where they are not, members are not in order, and Redis tells what it meets first on
-its way through a packed set, and so do we; through a skip list it jumps by luck.
+Each range is turned into two ranks: the first, and the one after the last. Ranges of members are defined
+only if all scores are equal. If they are not, members are not in order, and Redis returns what it meets first
+while it scans a listpack; so does this module. For a skip list, Redis's result is arbitrary.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from .sorted_sets import Entry, SortedSet
 __all__ = ["Range", "Ranks", "limited", "ranks_between", "read_members", "read_scores"]
 
 Ranks: TypeAlias = tuple[int, int]
-"""The first rank, and the one behind the last."""
+"""The first rank, and the one after the last."""
 
 NOTHING: Final[Ranks] = (0, 0)
 
 End: TypeAlias = tuple[Any, bool]
-"""Where a range ends, and whether it leaves that out."""
+"""A bound of a range, and whether it is excluded."""
 
 
 class Range(NamedTuple):
-    """Entries whose score, or whose member, is between two ends.
+    """Entries whose score, or whose member, is between two bounds.
 
     Attributes:
-        low: the lower end.
-        high: the upper end.
-        part: what of an entry is compared with them.
+        low: the lower bound.
+        high: the upper bound.
+        part: returns the part of an entry to compare with the bounds.
     """
 
     low: End
@@ -42,22 +42,22 @@ class Range(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing at all can be in it."""
+        """Whether no entry can be in the range."""
         (low, without_low), (high, without_high) = self.low, self.high
         return bool(low > high or (low == high and (without_low or without_high)))
 
     def is_below(self, entry: Entry) -> bool:
-        """Whether an entry is too low."""
+        """Whether an entry is below the range."""
         low, without_low = self.low
         return bool(self.part(entry) <= low if without_low else self.part(entry) < low)
 
     def is_not_above(self, entry: Entry) -> bool:
-        """Whether an entry is not too high."""
+        """Whether an entry is not above the range."""
         high, without_high = self.high
         return bool(self.part(entry) < high if without_high else self.part(entry) <= high)
 
     def ranks(self, values: SortedSet, *, backwards: bool = False) -> Ranks:
-        """Which entries of a sorted set are in it, as seen from its lower or from its upper end."""
+        """The ranks of the entries in the range; ``backwards`` scans from the highest entry."""
         if self.is_empty or not values:
             return NOTHING
         if self.part is member_of and values.at(0)[0] != values.at(len(values) - 1)[0]:
@@ -66,7 +66,7 @@ class Range(NamedTuple):
         return first, max(values.count_first(self.is_not_above), first)
 
     def _walked(self, entries: list[Entry], *, backwards: bool) -> Ranks:
-        """As ``ranks``, where not each entry behind one that is high enough need be so."""
+        """As ``ranks``, for entries that are not in the order of the range: scans them one by one."""
         if self.is_below(entries[-1]) or not self.is_not_above(entries[0]):
             return NOTHING
         if backwards:
@@ -93,7 +93,7 @@ def member_of(entry: Entry) -> tuple[int, bytes]:
 
 
 def read_scores(low: bytes, high: bytes) -> Range:
-    """A range of scores from its ends, such as ``1``, ``(1`` for one that is left out, ``-inf``."""
+    """A range of scores from its bounds: ``1``, ``(1`` excluded, ``-inf``."""
     return Range(read_score_end(low), read_score_end(high), score_of)
 
 
@@ -106,7 +106,7 @@ def read_score_end(text: bytes) -> End:
 
 
 def read_members(low: bytes, high: bytes) -> Range:
-    """A range of members from its ends: ``[a``, ``(a`` for one that is left out, ``-`` and ``+`` for all."""
+    """A range of members from its bounds: ``[a``, ``(a`` excluded, ``-`` and ``+`` for all."""
     return Range(read_member_end(low), read_member_end(high), member_of)
 
 
@@ -126,13 +126,13 @@ def read_member_end(text: bytes) -> End:
 
 
 def ranks_between(start: int, stop: int, size: int, *, backwards: bool = False) -> Ranks:
-    """What two ranks, the last included, mean among so many entries; negative ones count from the end.
+    """The ranks from ``start`` to ``stop``, both included; negative ones count from the end.
 
     Args:
         start: the first rank.
-        stop: the last one.
-        size: how many entries there are.
-        backwards: the ranks count from the highest entry down.
+        stop: the last rank.
+        size: the number of entries.
+        backwards: whether the ranks count from the highest entry down.
     """
     first = max(start + size if start < 0 else start, 0)
     end = min(stop + size if stop < 0 else stop, size - 1) + 1
@@ -142,7 +142,7 @@ def ranks_between(start: int, stop: int, size: int, *, backwards: bool = False) 
 
 
 def limited(ranks: Ranks, offset: int, count: int, *, backwards: bool = False) -> Ranks:
-    """What LIMIT leaves: up to ``count`` entries behind the first ``offset``; a negative count leaves all."""
+    """Applies LIMIT: up to ``count`` entries after the first ``offset``; a negative count means all."""
     first, end = ranks
     if not 0 <= offset < end - first:
         return NOTHING

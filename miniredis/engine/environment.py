@@ -1,4 +1,4 @@
-"""What the engine is told by the process around it, and asks of it: it does no I/O and reads no clock."""
+"""What the process around the engine provides: the engine itself does no I/O and reads no clock."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ __all__ = ["Environment", "SnapshotInterface"]
 
 
 class SnapshotInterface(Protocol):
-    """What the engine asks of the file that its data are saved to."""
+    """The file of the snapshots, as the engine uses it."""
 
     def save(self) -> None:
-        """Saves them now; raises ``OSError``."""
+        """Saves the data in the foreground; raises ``OSError``."""
 
     def start(self) -> None:
-        """Begins to save them beside other work, which ends with ``Saves.ended``; raises ``OSError``."""
+        """Starts a background save, whose end calls ``Saves.ended``; raises ``OSError``."""
 
     def cancel(self) -> None:
-        """Ends what ``start`` began, without another word."""
+        """Ends the background save without calling ``Saves.ended``."""
 
 
 class JournalInterface(Protocol):
-    """What commands ask of the append-only file."""
+    """The append-only file, as commands use it."""
 
     def rewrite(self) -> bool:
-        """Rewrites it soon; False if that is being done already."""
+        """Schedules a rewrite; returns False if one is running."""
 
     def begin_again(self) -> None:
-        """All data were replaced: what the files have stays there until these are written in its place."""
+        """Called after all data were replaced: the old files stay until the new data are written."""
 
     def reload(self) -> bool:
-        """Loads all data again; False if that failed."""
+        """Loads all data again; returns False if that failed."""
 
     @property
     def is_rewriting(self) -> bool:
-        """Whether it is being rewritten now."""
+        """Whether a rewrite is running."""
 
     def facts(self) -> Mapping[str, int | str]:
-        """What INFO tells of it."""
+        """The fields for INFO."""
 
 
 class LinkInterface(Protocol):
-    """What the engine asks of the connection to its master; ``Upstream`` is told what comes of it."""
+    """The connection to a master, as the engine uses it; it reports to ``Upstream``."""
 
     def open(self, host: str, port: int) -> None:
-        """Begins to connect, in place of any connection that there is."""
+        """Starts to connect; replaces any existing connection."""
 
     def send(self, data: bytes) -> None:
         """Sends bytes."""
 
     def close(self) -> None:
-        """Ends the connection, or the attempt to make one; nothing more is told of it."""
+        """Closes the connection, or stops connecting; reports nothing more about it."""
 
     def info(self, text: str) -> None:
-        """Logs what is as it should be."""
+        """Logs a message of level info."""
 
     def warn(self, text: str) -> None:
-        """Logs what is not."""
+        """Logs a warning."""
 
 
 BeginSnapshot: TypeAlias = Callable[
@@ -70,25 +70,25 @@ BeginSnapshot: TypeAlias = Callable[
 
 
 class Environment(NamedTuple):
-    """The process around an engine. Without any, an engine has no process, runs no scripts, and never times.
+    """What the process around an engine provides. The defaults are for an engine without one.
 
     Attributes:
-        pid: of the process.
+        pid: the process id.
         executable: its path.
-        system: the operating system, its release and the machine's kind.
-        poller: what the server waits with, such as ``epoll``.
-        memory: tells the resident memory, in bytes.
-        cpu: tells the seconds that the process has run, in the system and by itself.
-        stopwatch: tells seconds since some fixed point, for how long commands take.
-        clock: tells what time it is, which goes on while a script runs; None where time stands still.
-        new_interpreter: makes what runs scripts; None where there are to be none.
-        let_others_in: called now and then while a script runs for too long.
-        snapshots: saves the data to a file; None where there is none.
-        journal: keeps the data in an append-only file; None where there is none.
-        begin_snapshot: writes a snapshot for replicas beside other work, given what makes its blocks and what
-            hears its bytes, or None if it failed. It returns what cancels that, and raises ``OSError``. None
-            where everything is done at once.
-        link: the connection to a master; None where there can be none.
+        system: the operating system, its release and the kind of machine.
+        poller: the multiplexing API, such as ``epoll``.
+        memory: returns the resident memory, in bytes.
+        cpu: returns the CPU seconds of the process, in system mode and in user mode.
+        stopwatch: returns seconds since some fixed point, for the durations of commands.
+        clock: returns the current time while a script runs; None if time stands still.
+        new_interpreter: makes an interpreter of scripts; None if the server runs none.
+        let_others_in: serves other clients; called now and then while a script is slow.
+        snapshots: saves the data to a file; None if there is no file.
+        journal: the append-only file; None if there is none.
+        begin_snapshot: writes a snapshot for replicas in the background. One argument makes the blocks, the
+            other is called with the bytes, or None on failure. Returns a function that cancels it; raises
+            ``OSError``. None if there is no background: the snapshot is then written at once.
+        link: the connection to a master; None if the server cannot be a replica.
     """
 
     pid: int = 0

@@ -1,7 +1,8 @@
 """Every error text a client can see, in Redis 7.0.15's own words.
 
-A text starts with its code (``ERR``, ``WRONGTYPE``...). Texts with something of the request in them are
-functions. To add one, add it here; commands raise it as ``CommandError(TEXT)``.
+They are in sections by subject. A text starts with its code (``ERR``, ``WRONGTYPE``...). Texts with something
+of the request in them are functions. To add one, add it to its section; commands raise it as
+``CommandError(TEXT)``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ class ProtocolError(Exception):
         self.message = b"ERR Protocol error: " + message
 
 
+def until_nul(text: bytes) -> bytes:
+    """A text as C's ``%s`` shows it: up to its first NUL."""
+    return text.split(b"\0", 1)[0]
+
+
+def one_line(text: bytes) -> bytes:
+    """An error reply as one line: Redis strips line ends around it, and makes spaces of those inside."""
+    return text.strip(b"\r\n").replace(b"\r", b" ").replace(b"\n", b" ")
+
+
 # Values and arguments
 WRONG_TYPE = b"WRONGTYPE Operation against a key holding the wrong kind of value"
 SYNTAX = b"ERR syntax error"
@@ -34,24 +45,75 @@ NOT_AN_INTEGER = b"ERR value is not an integer or out of range"
 NOT_A_FLOAT = b"ERR value is not a valid float"
 NOT_FINITE = b"ERR increment would produce NaN or Infinity"
 NOT_POSITIVE = b"ERR value is out of range, must be positive"
+OUT_OF_RANGE = b"ERR value is out of range"
 INCREMENT_OVERFLOW = b"ERR increment or decrement would overflow"
 DECREMENT_OVERFLOW = b"ERR decrement would overflow"
+INDEX_OUT_OF_RANGE = b"ERR index out of range"
+NUMKEYS_NOT_POSITIVE = b"ERR numkeys should be greater than 0"
+COUNT_NOT_POSITIVE = b"ERR count should be greater than 0"
+COUNT_BELOW_1 = b"ERR COUNT must be > 0"
+COUNT_NEGATIVE = b"ERR COUNT can't be negative"
+LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
+TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
+
+
+def outside(low: int, high: int) -> bytes:
+    """A number outside the range of its argument."""
+    return b"ERR value is out of range, value must between %d and %d" % (low, high)
+
+
+def wrong_arity(command: bytes) -> bytes:
+    """Too few or too many arguments; ``command`` is in lower case, as ``client|kill``."""
+    return b"ERR wrong number of arguments for '%b' command" % command
+
+
+def no_input_key(command: bytes) -> bytes:
+    """A command that combines keys names none."""
+    return b"ERR at least 1 input key is needed for '%b' command" % command
+
+
+# Keys
+DB_INDEX = b"ERR DB index is out of range"
 FIRST_DB_INDEX = b"ERR invalid first DB index"
 SECOND_DB_INDEX = b"ERR invalid second DB index"
-DB_INDEX = b"ERR DB index is out of range"
-
+NO_SUCH_KEY = b"ERR no such key"
+SAME_OBJECT = b"ERR source and destination objects are the same"
 BUSY_KEY = b"BUSYKEY Target key name already exists."
+BAD_PAYLOAD = b"ERR DUMP payload version or checksum are wrong"
+BAD_DATA = b"ERR Bad data format"
 NEGATIVE_TTL = b"ERR Invalid TTL value, must be >= 0"
 IDLE_TIME = b"ERR Invalid IDLETIME value, must be >= 0"
 FREQUENCY = b"ERR Invalid FREQ value, must be >= 0 and <= 255"
-BAD_PAYLOAD = b"ERR DUMP payload version or checksum are wrong"
-BAD_DATA = b"ERR Bad data format"
-CURSOR = b"ERR invalid cursor"
-NOT_SCORES = b"ERR One or more scores can't be converted into double"
 NO_FREQUENCIES = (
     b"ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when "
     b"switching between policies at runtime LRU and LFU data will take some time to adjust."
 )
+CURSOR = b"ERR invalid cursor"
+NOT_SCORES = b"ERR One or more scores can't be converted into double"
+
+
+# Expiry
+NX_WITH_OTHERS = b"ERR NX and XX, GT or LT options at the same time are not compatible"
+GT_WITH_LT = b"ERR GT and LT options at the same time are not compatible"
+
+
+def invalid_expire(command: bytes) -> bytes:
+    """An expiry that is not positive where it must be, or beyond 64 bits."""
+    return b"ERR invalid expire time in '%b' command" % command
+
+
+def unsupported_option(option: bytes) -> bytes:
+    """An unknown option of the EXPIRE family."""
+    return b"ERR Unsupported option %b" % until_nul(option)
+
+
+# Strings and bits
+OFFSET = b"ERR offset is out of range"
+STRING_TOO_LONG = b"ERR string exceeds maximum allowed size (proto-max-bulk-len)"
+LCS_STRINGS = b"ERR The specified keys must contain string values"
+LCS_BOTH = b"ERR If you want both the length and indexes, please just use IDX."
+LCS_TOO_LONG = b"ERR String too long for LCS"
+LCS_MEMORY = b"ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
 BIT_OFFSET = b"ERR bit offset is not an integer or out of range"
 BIT = b"ERR bit is not an integer or out of range"
 BIT_SOUGHT = b"ERR The bit argument must be 1 or 0."
@@ -59,35 +121,36 @@ BIT_NOT = b"ERR BITOP NOT must be called with a single source key."
 BIT_TYPE = b"ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."
 BIT_OVERFLOW = b"ERR Invalid OVERFLOW type specified"
 BIT_READ_ONLY = b"ERR BITFIELD_RO only supports the GET subcommand"
-LCS_STRINGS = b"ERR The specified keys must contain string values"
-LCS_BOTH = b"ERR If you want both the length and indexes, please just use IDX."
-LCS_TOO_LONG = b"ERR String too long for LCS"
-LCS_MEMORY = b"ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
-OFFSET = b"ERR offset is out of range"
-STRING_TOO_LONG = b"ERR string exceeds maximum allowed size (proto-max-bulk-len)"
-SAME_OBJECT = b"ERR source and destination objects are the same"
-NO_SUCH_KEY = b"ERR no such key"
-UNKNOWN_SAMPLE = b"ERR Wrong protocol type name. Please use one of the following: %b"
-NO_PACKED_THRESHOLD = b"ERR argument must be a memory value bigger than 1 and smaller than 4gb"
-ONLY_RESP3 = b"ERR RESP2 is not supported by this command"
-INDEX_OUT_OF_RANGE = b"ERR index out of range"
-NUMKEYS_NOT_POSITIVE = b"ERR numkeys should be greater than 0"
-COUNT_NOT_POSITIVE = b"ERR count should be greater than 0"
-COUNT_BELOW_1 = b"ERR COUNT must be > 0"
-COUNT_NEGATIVE = b"ERR COUNT can't be negative"
+
+
+# HyperLogLogs
+NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
+CORRUPTED_HYPERLOGLOG = b"INVALIDOBJ Corrupted HLL object detected"
+NO_HYPERLOGLOG = b"ERR The specified key does not exist"
+NOT_SPARSE = b"ERR HLL encoding is not sparse"
+COUNTED_WRONG = b"TESTFAILED A HyperLogLog counted too far from the truth"
+
+
+def unknown_pfdebug(subcommand: bytes) -> bytes:
+    """A subcommand that PFDEBUG does not know."""
+    return b"ERR Unknown PFDEBUG subcommand '%b'" % until_nul(subcommand)
+
+
+# Lists
 MAXLEN_NEGATIVE = b"ERR MAXLEN can't be negative"
 RANK_ZERO = (
     b"ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... "
     b"or use negative to start from the end of the list"
 )
 
-# Hashes, sets and sorted sets
+
+# Hashes
 HASH_NOT_AN_INTEGER = b"ERR hash value is not an integer"
 HASH_NOT_A_FLOAT = b"ERR hash value is not a float"
 INFINITE = b"ERR value is NaN or Infinity"
-TOO_MANY_KEYS = b"ERR Number of keys can't be greater than number of args"
-LIMIT_NEGATIVE = b"ERR LIMIT can't be negative"
-OUT_OF_RANGE = b"ERR value is out of range"
+
+
+# Sorted sets
 NX_WITH_XX = b"ERR XX and NX options at the same time are not compatible"
 GT_LT_NX = b"ERR GT, LT, and/or NX options at the same time are not compatible"
 INCR_OF_SEVERAL = b"ERR INCR option supports a single increment-element pair"
@@ -98,6 +161,7 @@ NOT_A_STRING_RANGE = b"ERR min or max not valid string range item"
 LIMIT_OF_RANKS = b"ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"
 SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination with BYLEX"
 
+
 # Places
 NO_PLACE = b"ERR could not decode requested zset member"
 UNIT = b"ERR unsupported unit provided. please use M, KM, FT, MI"
@@ -107,6 +171,28 @@ WIDTH = b"ERR need numeric width"
 HEIGHT = b"ERR need numeric height"
 BOX_NEGATIVE = b"ERR height or width cannot be negative"
 ANY_WITHOUT_COUNT = b"ERR the ANY argument requires COUNT argument"
+
+
+def off_the_map(longitude: float, latitude: float) -> bytes:
+    """A place whose coordinates a geohash cannot hold."""
+    return b"ERR invalid longitude,latitude pair %f,%f" % (longitude, latitude)
+
+
+def stored_details(*, is_search: bool) -> bytes:
+    """A search whose result is stored cannot ask for distances, hashes or coordinates."""
+    option = b"GEOSEARCHSTORE" if is_search else b"STORE option in GEORADIUS"
+    return b"ERR %b is not compatible with WITHDIST, WITHHASH and WITHCOORD options" % option
+
+
+def no_centre(command: bytes) -> bytes:
+    """A search without FROMMEMBER and FROMLONLAT, or with both."""
+    return b"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %b" % until_nul(command)
+
+
+def no_shape(command: bytes) -> bytes:
+    """A search without BYRADIUS and BYBOX, or with both."""
+    return b"ERR exactly one of BYRADIUS and BYBOX can be specified for %b" % until_nul(command)
+
 
 # Streams
 INVALID_STREAM_ID = b"ERR Invalid stream ID specified as stream command argument"
@@ -150,18 +236,38 @@ XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provid
 XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
 XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"
 
+
+def no_group(key: bytes, group: bytes) -> bytes:
+    """A command about the pending entries of a group names a key or a group that is not there."""
+    return b"NOGROUP No such key '%b' or consumer group '%b'" % (until_nul(key), until_nul(group))
+
+
+def no_group_to_read(key: bytes, group: bytes) -> bytes:
+    """The same, for XREADGROUP."""
+    return no_group(key, group) + b" in XREADGROUP with GROUP option"
+
+
+def no_group_of_key(key: bytes, group: bytes) -> bytes:
+    """The same, for XGROUP and XINFO; the key is there."""
+    return b"NOGROUP No such consumer group '%b' for key name '%b'" % (until_nul(group), until_nul(key))
+
+
+def invalid_in_claim(what: bytes, command: bytes) -> bytes:
+    """An argument of XCLAIM or XAUTOCLAIM is not a number."""
+    return b"ERR Invalid %b argument for %b" % (what, command)
+
+
+def claim_option(option: bytes) -> bytes:
+    """XCLAIM has no such option."""
+    return b"ERR Unrecognized XCLAIM option '%b'" % until_nul(option)
+
+
 # Reliable queues
 EMPTY_KEY = b"EMPTYKEY"  # the module says no more
 ELAPSED_NEGATIVE = b"ERR elapsed can't be negative"
 MESSAGE_ID = b"ERR Invalid message ID, it should be <milliseconds>-<sequence>"
 QUEUE_EXHAUSTED = b"ERR The queue has exhausted the last possible ID, unable to push more messages"
 
-# HyperLogLogs
-NOT_A_HYPERLOGLOG = b"WRONGTYPE Key is not a valid HyperLogLog string value."
-CORRUPTED_HYPERLOGLOG = b"INVALIDOBJ Corrupted HLL object detected"
-NO_HYPERLOGLOG = b"ERR The specified key does not exist"
-NOT_SPARSE = b"ERR HLL encoding is not sparse"
-COUNTED_WRONG = b"TESTFAILED A HyperLogLog counted too far from the truth"
 
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
@@ -169,6 +275,7 @@ TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
 TIMEOUT_NEGATIVE = b"ERR timeout is negative"
 UNBLOCKED = b"UNBLOCKED client unblocked via CLIENT UNBLOCK"
 UNBLOCK_REASON = b"ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
+
 
 # Transactions
 NESTED_MULTI = b"ERR MULTI calls can not be nested"
@@ -178,25 +285,58 @@ WATCH_INSIDE_MULTI = b"ERR WATCH inside MULTI is not allowed"
 EXEC_ABORTED = b"EXECABORT Transaction discarded because of previous errors."
 NOT_IN_TRANSACTION = b"ERR Command not allowed inside a transaction"
 
-# Expiry
-NX_WITH_OTHERS = b"ERR NX and XX, GT or LT options at the same time are not compatible"
-GT_WITH_LT = b"ERR GT and LT options at the same time are not compatible"
+
+def exec_aborted(reason: bytes) -> bytes:
+    """EXEC itself was refused, and the transaction with it."""
+    return b"EXECABORT Transaction discarded because of: " + reason.removeprefix(b"ERR ")
+
+
+def deny_blocking(command: bytes) -> bytes:
+    """A command that needs a connection of its own cannot be part of EXEC."""
+    return b"ERR %b isn't allowed for a DENY BLOCKING client" % command
+
 
 # Connections
+MAX_CLIENTS = b"ERR max number of clients reached"
+PROTECTED_MODE = (
+    b"DENIED Redis is running in protected mode because protected mode is enabled and no password is set for "
+    b"the default user. In this mode connections are only accepted from the loopback interface. If you want "
+    b"to connect from external computers to Redis you may adopt one of the following solutions: 1) Just "
+    b"disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface "
+    b"by connecting to Redis from the same host the server is running, however MAKE SURE Redis is not "
+    b"publicly accessible from internet if you do so. Use CONFIG REWRITE to make this change permanent. 2) "
+    b"Alternatively you can just disable the protected mode by editing the Redis configuration file, and "
+    b"setting the protected mode option to 'no', and then restarting the server. 3) If you started the "
+    b"server manually just for testing, restart it with the '--protected-mode no' option. 4) Setup a an "
+    b"authentication password for the default user. NOTE: You only need to do one of the above things in "
+    b"order for the server to start accepting connections from the outside."
+)
+NO_AUTH = b"NOAUTH Authentication required."
+WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
+NO_PASSWORD_SET = (
+    b"ERR AUTH <password> called without any password configured for the default user. "
+    b"Are you sure your configuration is correct?"
+)
 NO_PROTOCOL = b"NOPROTO unsupported protocol version"
 PROTOCOL_NOT_AN_INTEGER = b"ERR Protocol version is not an integer or out of range"
-NO_AUTH = b"NOAUTH Authentication required."
 HELLO_WITHOUT_AUTH = (
     b"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> "
     b"<pass> option can be used to authenticate the client and select the RESP protocol version at the "
     b"same time"
 )
-NO_PASSWORD_SET = (
-    b"ERR AUTH <password> called without any password configured for the default user. "
-    b"Are you sure your configuration is correct?"
-)
-MONITOR_OF_KEYS = b"ERR Replica can't interact with the keyspace"
-MONITOR_IN_TRANSACTION = b"ERR MONITOR isn't allowed for DENY BLOCKING client"
+ONLY_RESP3 = b"ERR RESP2 is not supported by this command"
+
+
+def hello_option(option: bytes) -> bytes:
+    """HELLO takes AUTH and SETNAME, with their arguments."""
+    return b"ERR Syntax error in HELLO option '%b'" % until_nul(option)
+
+
+# CLIENT
+CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
+NO_SUCH_CLIENT = b"ERR No such client"
+CLIENT_ID_NOT_POSITIVE = b"ERR client-id should be greater than 0"
+INVALID_CLIENT_ID = b"ERR Invalid client ID"
 PAUSE_MODE = b"ERR CLIENT PAUSE mode must be WRITE or ALL"
 NOT_TRACKING = (
     b"ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT "
@@ -217,150 +357,48 @@ OPTION_SWITCHED = (
     b"ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then "
     b"re-enabling it with a different mode."
 )
-SLOWLOG_COUNT = b"ERR count should be greater than or equal to -1"
-WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
-CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
-NO_SUCH_CLIENT = b"ERR No such client"
-CLIENT_ID_NOT_POSITIVE = b"ERR client-id should be greater than 0"
-INVALID_CLIENT_ID = b"ERR Invalid client ID"
-MAX_CLIENTS = b"ERR max number of clients reached"
-PROTECTED_MODE = (
-    b"DENIED Redis is running in protected mode because protected mode is enabled and no password is set for "
-    b"the default user. In this mode connections are only accepted from the loopback interface. If you want "
-    b"to connect from external computers to Redis you may adopt one of the following solutions: 1) Just "
-    b"disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface "
-    b"by connecting to Redis from the same host the server is running, however MAKE SURE Redis is not "
-    b"publicly accessible from internet if you do so. Use CONFIG REWRITE to make this change permanent. 2) "
-    b"Alternatively you can just disable the protected mode by editing the Redis configuration file, and "
-    b"setting the protected mode option to 'no', and then restarting the server. 3) If you started the "
-    b"server manually just for testing, restart it with the '--protected-mode no' option. 4) Setup a an "
-    b"authentication password for the default user. NOTE: You only need to do one of the above things in "
-    b"order for the server to start accepting connections from the outside."
-)
 
-# COMMAND GETKEYS
+
+def unknown_client_type(name: bytes) -> bytes:
+    """CLIENT LIST and CLIENT KILL know normal, master, replica and pubsub."""
+    return b"ERR Unknown client type '%b'" % until_nul(name)
+
+
+def no_such_user(name: bytes) -> bytes:
+    """CLIENT KILL USER names a user there is not."""
+    return b"ERR No such user '%b'" % until_nul(name)
+
+
+def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> bytes:
+    """Of two prefixes that a client tracks, neither may begin with the other."""
+    which = b"another provided" if is_given else b"an existing"
+    return b"ERR Prefix '%b' overlaps with %b prefix '%b'. Prefixes for a single client must not overlap." % (
+        until_nul(prefix),
+        which,
+        until_nul(other),
+    )
+
+
+# Subscriptions and MONITOR
+MONITOR_OF_KEYS = b"ERR Replica can't interact with the keyspace"
+MONITOR_IN_TRANSACTION = b"ERR MONITOR isn't allowed for DENY BLOCKING client"
+
+
+def only_for_listeners(command: bytes) -> bytes:
+    """A client with subscriptions may send only these commands, in RESP2."""
+    return (
+        b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
+        b"in this context" % command
+    )
+
+
+# Unknown commands, and COMMAND
+ARGUMENTS_SHOWN = 128
+"""An unknown command's name and arguments are repeated up to this many bytes each."""
 NO_SUCH_COMMAND = b"ERR Invalid command specified"
 NO_KEYS = b"ERR The command has no key arguments"
 KEYS_ARITY = b"ERR Invalid number of arguments specified for command"
 KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
-
-# Scripts
-NOT_LOADED = b"ERR Error trying to load the AOF files, check server logs."
-NO_REWRITING = (
-    b"ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
-)
-REWRITING = b"ERR Background append only file rewriting already in progress"
-NO_LUA = (
-    b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]' "
-    b"(in a checkout: pip install '.[lua]')"
-)
-NO_MEMORY = b"ERR not enough memory"
-KEYS_NEGATIVE = b"ERR Number of keys can't be negative"
-NO_SCRIPT = b"NOSCRIPT No matching script. Please use EVAL."
-NOT_FROM_SCRIPTS = b"ERR This Redis command is not allowed from script"
-UNKNOWN_IN_SCRIPT = b"ERR Unknown Redis command called from script"
-ARITY_IN_SCRIPT = b"ERR Wrong number of args calling Redis command from script"
-READ_ONLY_SCRIPT = b"ERR Write commands are not allowed from read-only scripts."
-SCRIPT_WRITES = b"ERR Can not execute a script with write flag using *_ro command."
-INVALID_SHEBANG = b"ERR Invalid script shebang"
-SCRIPT_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
-SCRIPT_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
-NO_DEBUGGER = b"ERR SCRIPT DEBUG: this server has no debugger of scripts"
-LOADING = b"LOADING Redis is loading the dataset in memory"
-NOT_BUSY = b"NOTBUSY No scripts in execution right now."
-UNKILLABLE = (
-    b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "
-    b"the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
-)
-KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL..."
-LOAD_TIMEOUT = b"ERR FUNCTION LOAD timeout"
-
-# Libraries of functions
-NO_FUNCTION = b"ERR Function not found"
-BAD_KEY_COUNT = b"ERR Bad number of keys provided"
-NO_METADATA = b"ERR Missing library metadata"
-INVALID_METADATA = b"ERR Invalid library metadata"
-NO_LIBRARY_NAME = b"ERR Library name was not given"
-TWO_LIBRARY_NAMES = b"ERR Invalid metadata value, name argument was given multiple times"
-LIBRARY_NAME = (
-    b"ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one "
-    b"character long"
-)
-NO_LIBRARY = b"ERR Library not found"
-NO_FUNCTIONS = b"ERR No functions registered"
-FUNCTION_FLUSH = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
-RESTORE_POLICY = b"ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE."
-NO_LIBRARY_PATTERN = b"ERR library name argument was not given"
-NOT_A_LIBRARY = b"ERR given type is not a function"
-NO_LIBRARY_CODE = b"ERR Failed loading library data"
-
-# Server
-NO_CONFIG_FILE = b"ERR The server is running without a config file"
-NOT_REWRITTEN = b"ERR Rewriting config file: Operation not supported"
-NOT_SAVED = b"ERR"
-SAVING = b"ERR Background save already in progress"
-REWRITING_NOW = (
-    b"ERR Another child process is active (AOF?): can't BGSAVE right now. "
-    b"Use BGSAVE SCHEDULE in order to schedule a BGSAVE whenever possible."
-)
-CANNOT_SAVE = (
-    b"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. "
-    b"Commands that may modify the data set are disabled, because this instance is configured to report "
-    b"errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
-    b"Please check the Redis logs for details about the RDB error."
-)
-READ_ONLY_REPLICA = b"READONLY You can't write against a read only replica."
-MASTER_DOWN = b"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
-STALE_IN_SCRIPT = b"ERR Can not execute the command on a stale replica"
-NO_MASTER_LINK = b"NOMASTERLINK Can't SYNC while not connected with my master"
-MASTER_PORT = b"ERR Invalid master port"
-INSTANCE_CHANGED = (
-    b"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
-)
-WAIT_ON_REPLICA = (
-    b"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is "
-    b"configured to be writable (which is not the default) writes to replicas are just local and are not "
-    b"propagated."
-)
-NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
-SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
-FAILOVER_OF_ANOTHER = b"ERR PSYNC FAILOVER replid must match my replid."
-FAILING_OVER = b"NOMASTERLINK Can't SYNC while failing over"
-NO_FAILOVER = b"ERR No failover in progress."
-FAILOVER_TIMEOUT = b"ERR FAILOVER timeout must be greater than 0"
-FAILOVER_RUNS = b"ERR FAILOVER already in progress."
-FAILOVER_OF_REPLICA = b"ERR FAILOVER is not valid when server is a replica."
-FAILOVER_WITHOUT_REPLICAS = b"ERR FAILOVER requires connected replicas."
-FAILOVER_FORCE = b"ERR FAILOVER with force option requires both a timeout and target HOST and IP."
-FAILOVER_NO_TARGET = b"ERR FAILOVER target HOST and PORT is not a replica."
-FAILOVER_NOT_ONLINE = b"ERR FAILOVER target replica is not online."
-FAILOVER_TO_MASTER = b"ERR PSYNC FAILOVER can't be sent to a master."
-NO_SHUTDOWN_NOW = b"ERR Errors trying to SHUTDOWN. Check logs."
-NO_SHUTDOWN = b"ERR No shutdown in progress."
-
-
-# What the parser of requests says of malformed bytes; see ``ProtocolError``
-INVALID_MULTIBULK = b"invalid multibulk length"
-INVALID_BULK = b"invalid bulk length"
-UNKNOWN_CLIENTS_COUNT = b"unauthenticated multibulk length"
-UNKNOWN_CLIENTS_BULK = b"unauthenticated bulk length"
-BIG_COUNT = b"too big mbulk count string"
-BIG_BULK_COUNT = b"too big bulk count string"
-BIG_INLINE = b"too big inline request"
-UNBALANCED_QUOTES = b"unbalanced quotes in request"
-
-ARGUMENTS_SHOWN = 128
-"""An unknown command's name and arguments are repeated up to this many bytes each."""
-
-
-def expected_dollar(got: bytes) -> bytes:
-    """An argument of a request did not start with ``$``."""
-    return b"expected '$', got '%b'" % got
-
-
-def one_line(text: bytes) -> bytes:
-    """An error reply is one line: line ends around it go, those inside become spaces, as Redis makes them."""
-    return text.strip(b"\r\n").replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def unknown_command(args: Sequence[bytes]) -> bytes:
@@ -381,157 +419,40 @@ def unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
 
 
 def subcommand_or_arity(subcommand: bytes, command: bytes) -> bytes:
-    """A subcommand that counts its own arguments got too many."""
+    """A subcommand that checks the number of its arguments itself got too many."""
     shown = until_nul(subcommand)[:ARGUMENTS_SHOWN]
     return b"ERR unknown subcommand or wrong number of arguments for '%b'. Try %b HELP." % (shown, command)
 
 
-def no_group(key: bytes, group: bytes) -> bytes:
-    """A command about what a group has pending names a key or a group there is not."""
-    return b"NOGROUP No such key '%b' or consumer group '%b'" % (until_nul(key), until_nul(group))
+# Scripts
+NO_LUA = (
+    b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]' "
+    b"(in a checkout: pip install '.[lua]')"
+)
+NO_MEMORY = b"ERR not enough memory"
+KEYS_NEGATIVE = b"ERR Number of keys can't be negative"
+NO_SCRIPT = b"NOSCRIPT No matching script. Please use EVAL."
+NOT_FROM_SCRIPTS = b"ERR This Redis command is not allowed from script"
+UNKNOWN_IN_SCRIPT = b"ERR Unknown Redis command called from script"
+ARITY_IN_SCRIPT = b"ERR Wrong number of args calling Redis command from script"
+READ_ONLY_SCRIPT = b"ERR Write commands are not allowed from read-only scripts."
+SCRIPT_WRITES = b"ERR Can not execute a script with write flag using *_ro command."
+STALE_IN_SCRIPT = b"ERR Can not execute the command on a stale replica"
+INVALID_SHEBANG = b"ERR Invalid script shebang"
+SCRIPT_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
+SCRIPT_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
+NO_DEBUGGER = b"ERR SCRIPT DEBUG: this server has no debugger of scripts"
+NOT_BUSY = b"NOTBUSY No scripts in execution right now."
+UNKILLABLE = (
+    b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "
+    b"the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+)
+KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL..."
 
 
-def no_group_to_read(key: bytes, group: bytes) -> bytes:
-    """So does XREADGROUP."""
-    return no_group(key, group) + b" in XREADGROUP with GROUP option"
-
-
-def no_group_of_key(key: bytes, group: bytes) -> bytes:
-    """So does XGROUP or XINFO; the key is there."""
-    return b"NOGROUP No such consumer group '%b' for key name '%b'" % (until_nul(group), until_nul(key))
-
-
-def invalid_in_claim(what: bytes, command: bytes) -> bytes:
-    """A number that XCLAIM or XAUTOCLAIM takes is none."""
-    return b"ERR Invalid %b argument for %b" % (what, command)
-
-
-def claim_option(option: bytes) -> bytes:
-    """XCLAIM has no such option."""
-    return b"ERR Unrecognized XCLAIM option '%b'" % until_nul(option)
-
-
-def until_nul(text: bytes) -> bytes:
-    """What is left of a text that went through C's ``%s``."""
-    return text.split(b"\0", 1)[0]
-
-
-def wrong_arity(command: bytes) -> bytes:
-    """Too few or too many arguments; ``command`` is in lower case, as ``client|kill``."""
-    return b"ERR wrong number of arguments for '%b' command" % command
-
-
-def exec_aborted(reason: bytes) -> bytes:
-    """EXEC itself was refused, and the transaction with it."""
-    return b"EXECABORT Transaction discarded because of: " + reason.removeprefix(b"ERR ")
-
-
-def no_input_key(command: bytes) -> bytes:
-    """A command that combines keys was told of none."""
-    return b"ERR at least 1 input key is needed for '%b' command" % command
-
-
-def off_the_map(longitude: float, latitude: float) -> bytes:
-    """A place that cannot be kept."""
-    return b"ERR invalid longitude,latitude pair %f,%f" % (longitude, latitude)
-
-
-def stored_details(*, is_search: bool) -> bytes:
-    """What is only stored is told no details of."""
-    option = b"GEOSEARCHSTORE" if is_search else b"STORE option in GEORADIUS"
-    return b"ERR %b is not compatible with WITHDIST, WITHHASH and WITHCOORD options" % option
-
-
-def no_centre(command: bytes) -> bytes:
-    """A search that was not told around what."""
-    return b"ERR exactly one of FROMMEMBER or FROMLONLAT can be specified for %b" % until_nul(command)
-
-
-def no_shape(command: bytes) -> bytes:
-    """A search that was not told how far."""
-    return b"ERR exactly one of BYRADIUS and BYBOX can be specified for %b" % until_nul(command)
-
-
-def outside(low: int, high: int) -> bytes:
-    """A number that does not fit where it is to go."""
-    return b"ERR value is out of range, value must between %d and %d" % (low, high)
-
-
-def invalid_expire(command: bytes) -> bytes:
-    """An expiry that is not positive where it must be, or beyond 64 bits."""
-    return b"ERR invalid expire time in '%b' command" % command
-
-
-def unsupported_option(option: bytes) -> bytes:
-    """An unknown option of the EXPIRE family."""
-    return b"ERR Unsupported option %b" % until_nul(option)
-
-
-def not_allowed(command: bytes, directive: str) -> bytes:
-    """A command that the configuration forbids."""
-    return (
-        b'ERR %b command not allowed. If the %b option is set to "local", you can run it from a local '
-        b"connection, otherwise you need to set this option in the configuration file, and then restart "
-        b"the server." % (command.upper(), directive.encode())
-    )
-
-
-def only_for_listeners(command: bytes) -> bytes:
-    """A client that is subscribed may say little, in RESP2."""
-    return (
-        b"ERR Can't execute '%b': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
-        b"in this context" % command
-    )
-
-
-def deny_blocking(command: bytes) -> bytes:
-    """What needs a connection of its own cannot be part of EXEC."""
-    return b"ERR %b isn't allowed for a DENY BLOCKING client" % command
-
-
-def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> bytes:
-    """Of two prefixes that a client tracks, neither may begin with the other."""
-    which = b"another provided" if is_given else b"an existing"
-    return b"ERR Prefix '%b' overlaps with %b prefix '%b'. Prefixes for a single client must not overlap." % (
-        until_nul(prefix),
-        which,
-        until_nul(other),
-    )
-
-
-def unknown_client_type(name: bytes) -> bytes:
-    """CLIENT LIST and CLIENT KILL know normal, master, replica and pubsub."""
-    return b"ERR Unknown client type '%b'" % until_nul(name)
-
-
-def hello_option(option: bytes) -> bytes:
-    """HELLO takes AUTH and SETNAME, with their arguments."""
-    return b"ERR Syntax error in HELLO option '%b'" % until_nul(option)
-
-
-def no_such_user(name: bytes) -> bytes:
-    """CLIENT KILL USER names a user there is not."""
-    return b"ERR No such user '%b'" % until_nul(name)
-
-
-def unknown_pfdebug(subcommand: bytes) -> bytes:
-    """A subcommand that PFDEBUG does not know."""
-    return b"ERR Unknown PFDEBUG subcommand '%b'" % until_nul(subcommand)
-
-
-def unknown_option(name: bytes) -> bytes:
-    """CONFIG SET of a name that is no directive."""
-    return b"ERR Unknown option or number of arguments for CONFIG SET - '%b'" % until_nul(name)
-
-
-def config_set_failed(name: bytes, reason: bytes) -> bytes:
-    """CONFIG SET of a value the directive does not take; nothing was changed."""
-    return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (until_nul(name), reason)
-
-
-def busy(kill: bytes) -> bytes:
-    """A script has been running for too long; ``kill`` is the command that ends it."""
-    return b"BUSY Redis is busy running a script. You can only call %b KILL or SHUTDOWN NOSAVE." % kill
+def no_block_in_script(command: bytes) -> bytes:
+    """XREAD BLOCK and XREADGROUP BLOCK."""
+    return b"ERR %b command is not allowed with BLOCK option from scripts" % command
 
 
 def not_compiled(reason: bytes) -> bytes:
@@ -554,29 +475,30 @@ def shebang_flag(flag: bytes) -> bytes:
     return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
 
 
-def unrecognized_replconf(option: bytes) -> bytes:
-    """REPLCONF of something that is not known."""
-    return b"ERR Unrecognized REPLCONF option: " + until_nul(option)
+def busy(kill: bytes) -> bytes:
+    """A script has been running for too long; ``kill`` is the command that ends it."""
+    return b"BUSY Redis is busy running a script. You can only call %b KILL or SHUTDOWN NOSAVE." % kill
 
 
-def unsupported_filter(word: bytes) -> bytes:
-    """REPLCONF RDB-FILTER-ONLY knows functions."""
-    return b"ERR Unsupported rdb-filter-only option: " + until_nul(word)
-
-
-def replica_address_too_long(size: int) -> bytes:
-    """REPLCONF IP-ADDRESS."""
-    return b"ERR REPLCONF ip-address provided by replica instance is too long: %d bytes" % size
-
-
-def disk_failed(reason: str) -> bytes:
-    """Nothing may be written while it cannot be kept."""
-    return b"MISCONF Errors writing to the AOF file: " + reason.encode()
-
-
-def no_block_in_script(command: bytes) -> bytes:
-    """XREAD BLOCK and XREADGROUP BLOCK."""
-    return b"ERR %b command is not allowed with BLOCK option from scripts" % command
+# Libraries of functions
+LOAD_TIMEOUT = b"ERR FUNCTION LOAD timeout"
+NO_FUNCTION = b"ERR Function not found"
+BAD_KEY_COUNT = b"ERR Bad number of keys provided"
+NO_METADATA = b"ERR Missing library metadata"
+INVALID_METADATA = b"ERR Invalid library metadata"
+NO_LIBRARY_NAME = b"ERR Library name was not given"
+TWO_LIBRARY_NAMES = b"ERR Invalid metadata value, name argument was given multiple times"
+LIBRARY_NAME = (
+    b"ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one "
+    b"character long"
+)
+NO_LIBRARY = b"ERR Library not found"
+NO_FUNCTIONS = b"ERR No functions registered"
+FUNCTION_FLUSH = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
+RESTORE_POLICY = b"ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE."
+NO_LIBRARY_PATTERN = b"ERR library name argument was not given"
+NOT_A_LIBRARY = b"ERR given type is not a function"
+NO_LIBRARY_CODE = b"ERR Failed loading library data"
 
 
 def metadata_value(word: bytes) -> bytes:
@@ -612,3 +534,124 @@ def unknown_load_option(word: bytes) -> bytes:
 def unknown_list_option(word: bytes) -> bytes:
     """FUNCTION LIST takes WITHCODE and LIBRARYNAME."""
     return b"ERR Unknown argument " + until_nul(word)
+
+
+# Directives
+NO_CONFIG_FILE = b"ERR The server is running without a config file"
+NOT_REWRITTEN = b"ERR Rewriting config file: Operation not supported"
+
+
+def unknown_option(name: bytes) -> bytes:
+    """CONFIG SET of a name that is no directive."""
+    return b"ERR Unknown option or number of arguments for CONFIG SET - '%b'" % until_nul(name)
+
+
+def config_set_failed(name: bytes, reason: bytes) -> bytes:
+    """CONFIG SET of a value the directive does not take; nothing was changed."""
+    return b"ERR CONFIG SET failed (possibly related to argument '%b') - %b" % (until_nul(name), reason)
+
+
+def not_allowed(command: bytes, directive: str) -> bytes:
+    """A command that the configuration forbids."""
+    return (
+        b'ERR %b command not allowed. If the %b option is set to "local", you can run it from a local '
+        b"connection, otherwise you need to set this option in the configuration file, and then restart "
+        b"the server." % (command.upper(), directive.encode())
+    )
+
+
+# The server
+LOADING = b"LOADING Redis is loading the dataset in memory"
+NO_SHUTDOWN_NOW = b"ERR Errors trying to SHUTDOWN. Check logs."
+NO_SHUTDOWN = b"ERR No shutdown in progress."
+SLOWLOG_COUNT = b"ERR count should be greater than or equal to -1"
+UNKNOWN_SAMPLE = b"ERR Wrong protocol type name. Please use one of the following: %b"
+NO_PACKED_THRESHOLD = b"ERR argument must be a memory value bigger than 1 and smaller than 4gb"
+
+
+# Files
+NOT_LOADED = b"ERR Error trying to load the AOF files, check server logs."
+NO_REWRITING = (
+    b"ERR Can't execute an AOF background rewriting. Please check the server logs for more information."
+)
+REWRITING = b"ERR Background append only file rewriting already in progress"
+NOT_SAVED = b"ERR"
+NO_FILE = "this server has no file to save to; start it with the directive save or dbfilename"
+SAVING = b"ERR Background save already in progress"
+REWRITING_NOW = (
+    b"ERR Another child process is active (AOF?): can't BGSAVE right now. "
+    b"Use BGSAVE SCHEDULE in order to schedule a BGSAVE whenever possible."
+)
+CANNOT_SAVE = (
+    b"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. "
+    b"Commands that may modify the data set are disabled, because this instance is configured to report "
+    b"errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). "
+    b"Please check the Redis logs for details about the RDB error."
+)
+
+
+def disk_failed(reason: str) -> bytes:
+    """Writes are refused while the append-only file cannot be written."""
+    return b"MISCONF Errors writing to the AOF file: " + reason.encode()
+
+
+# Replication
+READ_ONLY_REPLICA = b"READONLY You can't write against a read only replica."
+MASTER_DOWN = b"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+NO_MASTER_LINK = b"NOMASTERLINK Can't SYNC while not connected with my master"
+MASTER_PORT = b"ERR Invalid master port"
+INSTANCE_CHANGED = (
+    b"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
+)
+WAIT_ON_REPLICA = (
+    b"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is "
+    b"configured to be writable (which is not the default) writes to replicas are just local and are not "
+    b"propagated."
+)
+NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
+SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
+
+
+def unrecognized_replconf(option: bytes) -> bytes:
+    """REPLCONF of something that is not known."""
+    return b"ERR Unrecognized REPLCONF option: " + until_nul(option)
+
+
+def unsupported_filter(word: bytes) -> bytes:
+    """REPLCONF RDB-FILTER-ONLY knows functions."""
+    return b"ERR Unsupported rdb-filter-only option: " + until_nul(word)
+
+
+def replica_address_too_long(size: int) -> bytes:
+    """REPLCONF IP-ADDRESS."""
+    return b"ERR REPLCONF ip-address provided by replica instance is too long: %d bytes" % size
+
+
+# FAILOVER
+FAILOVER_OF_ANOTHER = b"ERR PSYNC FAILOVER replid must match my replid."
+FAILOVER_TO_MASTER = b"ERR PSYNC FAILOVER can't be sent to a master."
+FAILING_OVER = b"NOMASTERLINK Can't SYNC while failing over"
+NO_FAILOVER = b"ERR No failover in progress."
+FAILOVER_TIMEOUT = b"ERR FAILOVER timeout must be greater than 0"
+FAILOVER_RUNS = b"ERR FAILOVER already in progress."
+FAILOVER_OF_REPLICA = b"ERR FAILOVER is not valid when server is a replica."
+FAILOVER_WITHOUT_REPLICAS = b"ERR FAILOVER requires connected replicas."
+FAILOVER_FORCE = b"ERR FAILOVER with force option requires both a timeout and target HOST and IP."
+FAILOVER_NO_TARGET = b"ERR FAILOVER target HOST and PORT is not a replica."
+FAILOVER_NOT_ONLINE = b"ERR FAILOVER target replica is not online."
+
+
+# What the parser of requests says of malformed bytes; see ``ProtocolError``
+INVALID_MULTIBULK = b"invalid multibulk length"
+INVALID_BULK = b"invalid bulk length"
+UNKNOWN_CLIENTS_COUNT = b"unauthenticated multibulk length"
+UNKNOWN_CLIENTS_BULK = b"unauthenticated bulk length"
+BIG_COUNT = b"too big mbulk count string"
+BIG_BULK_COUNT = b"too big bulk count string"
+BIG_INLINE = b"too big inline request"
+UNBALANCED_QUOTES = b"unbalanced quotes in request"
+
+
+def expected_dollar(got: bytes) -> bytes:
+    """An argument of a request did not start with ``$``."""
+    return b"expected '$', got '%b'" % got

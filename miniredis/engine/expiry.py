@@ -1,4 +1,4 @@
-"""Times to live: from what a client said to a wall time in milliseconds, and back."""
+"""Expiry options: from a TTL or timestamp argument to wall time in milliseconds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["absolute", "from_argument"]
 
 UNITS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
-"""For each option: milliseconds in its unit, and whether it counts from now."""
+"""For each option: the milliseconds in its unit, and whether it is relative to now."""
 
 
 def absolute(session: Session, command: bytes, unit: bytes, amount: bytes) -> int:
-    """The wall time, in milliseconds, of an option such as ``EX 10``, which must be positive."""
+    """The wall time, in milliseconds, of an option such as ``EX 10``; raises ``CommandError`` if below 1."""
     number = read_integer(amount)
     if number <= 0:
         raise CommandError(errors.invalid_expire(command))
@@ -26,7 +26,7 @@ def absolute(session: Session, command: bytes, unit: bytes, amount: bytes) -> in
 
 
 def from_argument(session: Session, command: bytes, amount: bytes, unit: bytes) -> int:
-    """The wall time, in milliseconds, of an EXPIRE, which may lie in the past."""
+    """The wall time, in milliseconds, of an EXPIRE argument; it may be in the past."""
     return scaled(session, command, read_integer(amount), *UNITS[unit])
 
 

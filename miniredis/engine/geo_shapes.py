@@ -1,6 +1,6 @@
-"""What a search looks through: a circle or a box on earth, and the cells of the grid that cover it.
+"""Areas of geographic searches: a circle or a box, and the cells of the grid that cover it.
 
-Which cells are tried in which order shows in the order of what is found, so both are Redis's own.
+Both the cells and their order are Redis's own, because clients can see the order in the results.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Place, cell_at, di
 __all__ = ["Box", "Circle", "Shape", "covering"]
 
 HALF_EQUATOR: Final = 20037726.37
-"""Half of the way around the earth on Mercator's map, in metres."""
+"""Half of the equator's length on Mercator's map, in metres."""
 
 POLAR: Final = (66, 80)
-"""Beyond each of these latitudes, a search takes larger cells."""
+"""Beyond each of these latitudes, a search uses cells one step larger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An area around a place.
+    """An area around a centre.
 
     Attributes:
-        centre: in its middle.
-        unit: how many metres the unit has in which its size is told.
+        centre: its centre.
+        unit: the length, in metres, of the unit of its size.
     """
 
     centre: Place
@@ -34,21 +34,21 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """How far it reaches from its centre at most, in metres."""
+        """The greatest distance from its centre, in metres."""
         raise NotImplementedError
 
     @property
     def half_sides(self) -> tuple[float, float]:
-        """How far it reaches to the east and to the north, in metres."""
+        """Its extent from the centre to the east and to the north, in metres."""
         raise NotImplementedError
 
     def distance_to(self, place: Place) -> float | None:
-        """How far a place is from the centre, in metres; None if it is not inside."""
+        """The distance from the centre to a place, in metres; None if the place is outside."""
         raise NotImplementedError
 
     @property
     def bounds(self) -> Area:
-        """The degrees it is between, where it is widest."""
+        """Its bounding box, in degrees."""
         longitude, latitude = self.centre
         width, height = self.half_sides
         up = height / RADIUS / RADIANS
@@ -59,7 +59,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Circle(Shape):
-    """All within a radius."""
+    """All places within a radius."""
 
     radius: float
 
@@ -70,35 +70,35 @@ class Circle(Shape):
 
     @property
     def half_sides(self) -> tuple[float, float]:
-        """The radius both ways."""
+        """The radius, twice."""
         return self.unit * self.radius, self.unit * self.radius
 
     def distance_to(self, place: Place) -> float | None:
-        """How far a place is from the centre; None if that is more than the radius."""
+        """The distance from the centre to a place; None if it exceeds the radius."""
         found = distance(self.centre, place)
         return None if found > self.reach else found
 
 
 @dataclass(frozen=True, slots=True)
 class Box(Shape):
-    """All within half a width to the east and west, and half a height to the north and south."""
+    """All places within half a width to the east and west, and half a height to the north and south."""
 
     width: float
     height: float
 
     @property
     def reach(self) -> float:
-        """From the centre to a corner, in metres."""
+        """The distance from the centre to a corner, in metres."""
         half_width, half_height = self.width / 2, self.height / 2
         return math.sqrt(half_width * half_width + half_height * half_height) * self.unit
 
     @property
     def half_sides(self) -> tuple[float, float]:
-        """Half of its sides."""
+        """Half of its width and height, in metres."""
         return self.unit * (self.width / 2), self.unit * (self.height / 2)
 
     def distance_to(self, place: Place) -> float | None:
-        """How far a place is from the centre; None if it is outside of the sides."""
+        """The distance from the centre to a place; None if the place is outside."""
         if distance_of_latitudes(place.latitude, self.centre.latitude) > self.height * self.unit / 2:
             return None
         if distance(place, Place(self.centre.longitude, place.latitude)) > self.width * self.unit / 2:
@@ -118,11 +118,11 @@ NORTH: Final = (0, 1)
 SOUTH: Final = (0, -1)
 
 AROUND: Final = ((0, 0), NORTH, SOUTH, EAST, WEST, (1, 1), (-1, 1), (1, -1), (-1, -1))
-"""The cells to search, as seen from the one in the middle."""
+"""The cells to search, relative to the one that contains the centre."""
 
 
 def covering(shape: Shape) -> list[Cell]:
-    """The cells in which there may be something of a shape, in the order of the search."""
+    """The cells that cover a shape, in the order of the search."""
     bounds = shape.bounds
     middle = cell_at(shape.centre, steps_for(shape.reach, shape.centre.latitude))
     if middle.steps > 1 and not reaches_around(middle, bounds):
@@ -135,7 +135,7 @@ def covering(shape: Shape) -> list[Cell]:
 
 
 def steps_for(reach: float, latitude: float) -> int:
-    """How small the cells may be for three of them in a row to be as wide as the shape."""
+    """The number of steps of the smallest cells such that three in a row cover the shape."""
     if reach == 0:
         return CELL_STEPS
     steps = -1
@@ -147,7 +147,7 @@ def steps_for(reach: float, latitude: float) -> int:
 
 
 def reaches_around(middle: Cell, bounds: Area) -> bool:
-    """Whether the cells next to one go as far as the bounds in all directions."""
+    """Whether a cell's neighbours reach the bounds in all directions."""
     north, south, east, west = (middle.neighbour(*side).area for side in (NORTH, SOUTH, EAST, WEST))
     falls_short = (
         north.north < bounds.north
@@ -159,7 +159,7 @@ def reaches_around(middle: Cell, bounds: Area) -> bool:
 
 
 def needless_sides(area: Area, bounds: Area) -> set[tuple[int, int]]:
-    """The directions in which the cell in the middle goes beyond the bounds by itself."""
+    """The directions in which the cell itself already reaches beyond the bounds."""
     beyond = {
         SOUTH: area.south < bounds.south,
         NORTH: area.north > bounds.north,

@@ -1,7 +1,7 @@
-"""Places on earth as numbers: cells of a grid, whose bits, longitude and latitude in turn, are the score.
+"""Geohashes: places as scores. A score's bits are a grid cell's column and row, interleaved.
 
 A cell of 26 steps halves the longitudes and the latitudes 26 times each: 52 bits, which a double holds. Every
-formula is evaluated in the order in which Redis evaluates it, so that all digits come out the same.
+formula is evaluated in the same order as in Redis, so that all digits are equal.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final, NamedTuple
 __all__ = ["CELL_STEPS", "Area", "Cell", "Place", "cell_at", "distance", "place_of", "standard_text"]
 
 CELL_STEPS: Final = 26
-"""How often a score halves the map each way."""
+"""How often a score halves the map in each direction."""
 
 RADIUS: Final = 6372797.560856
-"""Of the earth, in metres."""
+"""The earth's radius, in metres."""
 
 RADIANS: Final = math.pi / 180.0
 
 
 class Span(NamedTuple):
-    """From where to where the map goes, in degrees."""
+    """A range of longitudes or latitudes, in degrees."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 LONGITUDES: Final = Span(-180.0, 180.0)
 LATITUDES: Final = Span(-85.05112878, 85.05112878)
-"""Further to the poles, Mercator's map would not be a square."""
+"""With these limits, Mercator's map is a square."""
 
 POLE_TO_POLE: Final = Span(-90.0, 90.0)
 
@@ -42,12 +42,12 @@ class Place(NamedTuple):
 
     @property
     def is_on_the_map(self) -> bool:
-        """Whether it can be kept."""
+        """Whether it can be stored."""
         return is_in(self.longitude, LONGITUDES) and is_in(self.latitude, LATITUDES)
 
 
 class Area(NamedTuple):
-    """What a cell covers, in degrees."""
+    """A rectangle, in degrees."""
 
     west: float
     east: float
@@ -56,12 +56,12 @@ class Area(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A field of the grid.
+    """A cell of the grid.
 
     Attributes:
         column: counted from the west.
         row: counted from the south.
-        steps: how often the map was halved each way.
+        steps: how often the map is halved in each direction.
     """
 
     column: int
@@ -69,7 +69,7 @@ class Cell(NamedTuple):
     steps: int
 
     def neighbour(self, east: int, north: int) -> Cell:
-        """The cell so many columns and rows away, around the map where it ends."""
+        """The cell ``east`` columns and ``north`` rows away; wraps around at the edges of the map."""
         mask = (1 << self.steps) - 1
         column = (self.column + east) & mask if east else self.column
         row = (self.row + north) & mask if north else self.row
@@ -77,18 +77,18 @@ class Cell(NamedTuple):
 
     @property
     def bits(self) -> int:
-        """Its number: the bits of the column and of the row in turn."""
+        """Its number: the bits of the column and the row, interleaved."""
         return spread(self.column) << 1 | spread(self.row)
 
     @property
     def scores(self) -> tuple[int, int]:
-        """The lowest score in it, and the one above the highest."""
+        """The lowest score in it, and the one above its highest."""
         left = 2 * (CELL_STEPS - self.steps)
         return self.bits << left, self.bits + 1 << left
 
     @property
     def area(self) -> Area:
-        """What it covers."""
+        """The area it covers."""
         column, row, steps = self
         return Area(
             bound(LONGITUDES, column, steps), bound(LONGITUDES, column + 1, steps),
@@ -101,7 +101,7 @@ def is_in(degrees: float, span: Span) -> bool:
 
 
 def bound(span: Span, at: int, steps: int) -> float:
-    """Where a column or a row begins."""
+    """The degree at which a column or a row begins."""
     return span.low + (at * 1.0 / (1 << steps)) * (span.high - span.low)
 
 
@@ -109,11 +109,11 @@ SPREADING: Final = (
     (16, 0x0000FFFF0000FFFF), (8, 0x00FF00FF00FF00FF), (4, 0x0F0F0F0F0F0F0F0F), (2, 0x3333333333333333),
     (1, 0x5555555555555555),
 )  # fmt: skip
-"""How to make room between bits: how far to shift a copy, and which bits to keep of both."""
+"""How to spread bits: how far to shift a copy, and which bits of both to keep."""
 
 
 def spread(number: int) -> int:
-    """The lower 32 bits of a number, with a zero before each."""
+    """The lower 32 bits of a number, each preceded by a zero bit."""
     number &= 0xFFFFFFFF
     for shift, kept in SPREADING:
         number = (number | number << shift) & kept
@@ -121,7 +121,7 @@ def spread(number: int) -> int:
 
 
 def cell_at(place: Place, steps: int = CELL_STEPS, latitudes: Span = LATITUDES) -> Cell:
-    """The cell that a place is in."""
+    """The cell that contains a place."""
     column, row = (
         int((degrees - span.low) / (span.high - span.low) * (1 << steps))
         for degrees, span in zip(place, (LONGITUDES, latitudes), strict=True)
@@ -130,15 +130,15 @@ def cell_at(place: Place, steps: int = CELL_STEPS, latitudes: Span = LATITUDES) 
 
 
 def unsigned(score: float) -> int:
-    """The 64 bits that a processor makes of a double that is taken as an unsigned integer."""
+    """The 64 bits that a processor produces when it converts a double to an unsigned integer."""
     if math.isinf(score) or score >= 1 << 64:
         return 0 if score > 0 else 1 << 63
     return int(score) % (1 << 64) if score >= -(1 << 63) else 1 << 63
 
 
 def place_of(score: float) -> Place:
-    """The middle of the cell that a score stands for; any score stands for one."""
-    digits = f"{unsigned(score):064b}"  # of the column and of the row in turn
+    """The centre of the cell of a score; every score has one."""
+    digits = f"{unsigned(score):064b}"  # of the column and the row, interleaved
     west, east, south, north = Cell(int(digits[::2], 2), int(digits[1::2], 2), CELL_STEPS).area
     return Place(clamped((west + east) / 2, LONGITUDES), clamped((south + north) / 2, LATITUDES))
 
@@ -150,17 +150,17 @@ def clamped(degrees: float, span: Span) -> float:
 ALPHABET: Final = b"0123456789bcdefghjkmnpqrstuvwxyz"
 PAIRS: Final = [bytes((first, second)) for first in ALPHABET for second in ALPHABET]
 PAIR_SHIFTS: Final = range(2 * CELL_STEPS - 10, -1, -10)
-"""52 bits make five pairs of letters; the eleventh letter is always the same."""
+"""52 bits make five pairs of letters; the eleventh letter is always ``0``."""
 
 
 def standard_text(score: float) -> bytes:
-    """The geohash as others write it, whose grid goes from pole to pole."""
+    """The standard geohash, whose grid goes from pole to pole."""
     bits = cell_at(place_of(score), latitudes=POLE_TO_POLE).bits
     return b"".join([PAIRS[bits >> shift & 1023] for shift in PAIR_SHIFTS]) + b"0"
 
 
 def distance(one: Place, other: Place) -> float:
-    """How far two places are apart, in metres, along a great circle (by the haversine formula)."""
+    """The distance between two places along a great circle, in metres (haversine formula)."""
     east = math.sin((other.longitude * RADIANS - one.longitude * RADIANS) / 2)
     if east == 0.0:
         return distance_of_latitudes(one.latitude, other.latitude)
@@ -171,5 +171,5 @@ def distance(one: Place, other: Place) -> float:
 
 
 def distance_of_latitudes(one: float, other: float) -> float:
-    """How far two parallels are apart, in metres."""
+    """The distance between two parallels, in metres."""
     return RADIUS * abs(other * RADIANS - one * RADIANS)

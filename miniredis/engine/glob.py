@@ -1,13 +1,13 @@
-r"""Redis's glob patterns: ``*``, ``?``, ``[a-z]``, ``[^a]``, and ``\`` before what is meant as it is.
+r"""Redis's glob patterns: ``*``, ``?``, ``[a-z]``, ``[^a]``, and ``\`` to escape a character.
 
-Redis's own rules, which are not those of a shell: the empty text fits the empty pattern only, not even ``*``.
-The ends of a range are compared as signed bytes. Where case is ignored, that of an escaped byte in a class is
-not. And a pattern that gets to its 1001st star with more behind it fits nothing.
+The rules are Redis's, not those of a shell. The empty text matches only the empty pattern, not even ``*``.
+Ranges compare bytes as signed. Case-insensitive matching does not apply to escaped bytes in a class. A
+pattern whose 1001st star is followed by more matches nothing.
 
-A pattern is read into the segments between its stars. The first of them must begin the text, the last must
-end it. Each other one is looked for behind the one before, and the first place where it stands will do: so
-matching takes time in proportion to pattern times text at worst. A long pattern is read anew for each text,
-but only as far as the text goes, and its first long classes are kept.
+A pattern is parsed into the segments between its stars. The first segment must match at the start of the
+text, the last at its end. Each other one is searched for after the one before, and its first match is taken:
+so matching takes time proportional to pattern times text at worst. A long pattern is parsed for each text,
+but only as far as the text is long, and its first long classes are cached.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from typing import Final, TypeAlias
 __all__ = ["compile_glob", "compile_match"]
 
 LONG: Final = 256
-"""Bytes of a pattern from which on it is read when needed: its pieces would take more room than it does."""
+"""Patterns of at least this many bytes are parsed when needed: their segments would take too much memory."""
 
 SHORT: Final = 256
-"""Bytes of a class up to which what it stands for is kept: a longer one would keep its text, too."""
+"""Classes up to this many bytes are cached by their text."""
 
 MOST_STARS: Final = 1000
 MOST_LONG_CLASSES: Final = 64
-"""How many classes longer than that a long pattern keeps, each as what it stands for."""
+"""How many longer classes are cached for each long pattern."""
 
 HEAD: Final = 64
-"""How many pieces of a segment are looked for together."""
+"""How many pieces of a segment are searched for with one regular expression."""
 
 Piece: TypeAlias = "bytes | int | frozenset[int]"
-"""Bytes as they are, a number of bytes of any kind, or the bytes that one may be."""
+"""Literal bytes, a number of arbitrary bytes, or the set of bytes that match one byte."""
 
 TOKEN: Final = re.compile(
     rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|((?:\\.){1,4096}+)|([^*?\[\\]{1,4096}+|\\)",
@@ -46,17 +46,17 @@ ANY: Final = frozenset(range(256))
 
 
 def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[bytes], bool]:
-    """A function that tells whether the whole of a text fits the pattern."""
+    """A function that returns whether a whole text matches the pattern."""
     long_classes: dict[int, tuple[frozenset[int], int]] = {}
     if len(pattern) >= LONG:
         return lambda text: match(segments(pattern, ignore_case, len(text), long_classes), text)
     parts = tuple(segments(pattern, ignore_case, LONG, long_classes))
-    beginning = parts[0].beginning  # most texts are told by it
+    beginning = parts[0].beginning  # decides for most texts
     return lambda text: text.startswith(beginning) and match(parts, text)
 
 
 def compile_match(pattern: bytes) -> Callable[[bytes], bool]:
-    """The same for KEYS and SCAN, for which ``*`` alone fits everything."""
+    """The same for KEYS and SCAN, where ``*`` alone matches everything."""
     return fits_all if pattern == b"*" else compile_glob(pattern)
 
 
@@ -80,7 +80,7 @@ def match(parts: Iterable[Segment], text: bytes) -> bool:
 
 
 class Segment:
-    """What stands between two stars of a pattern, or at one of its ends."""
+    """The part of a pattern between two stars, or at one of its ends."""
 
     __slots__ = ("_head", "_pieces", "is_last", "size")
 
@@ -92,11 +92,11 @@ class Segment:
 
     @property
     def beginning(self) -> bytes:
-        """The bytes as they are that it begins with, if it does."""
+        """The literal bytes at its start, if any."""
         return self._pieces[0] if self._pieces and isinstance(self._pieces[0], bytes) else b""
 
     def fits(self, text: bytes, at: int, skipped: int = 0) -> bool:
-        """Whether its pieces, but for the first few, stand at some place of a text that is long enough."""
+        """Whether its pieces from ``skipped`` on match at a position of a text that is long enough."""
         for piece in self._pieces[skipped:] if skipped else self._pieces:
             if isinstance(piece, bytes):
                 if not text.startswith(piece, at):
@@ -111,7 +111,7 @@ class Segment:
         return True
 
     def find(self, text: bytes, at: int) -> int:
-        """The first place from ``at`` on where it stands; -1 if there is none."""
+        """The first position from ``at`` on where it matches; -1 if there is none."""
         pieces = self._pieces
         if len(pieces) == 1 and not isinstance(pieces[0], frozenset):
             return text.find(pieces[0], at) if isinstance(pieces[0], bytes) else at
@@ -134,15 +134,15 @@ def expression(piece: Piece) -> bytes:
     return b"[%b]" % b"".join(b"\\x%02x" % byte for byte in piece) if piece else b"(?!)"
 
 
-# Reading patterns
+# Parsing patterns
 
 
 def segments(
     pattern: bytes, ignore_case: bool, most: int, long_classes: dict[int, tuple[frozenset[int], int]]
 ) -> Iterator[Segment]:
-    """The segments of a pattern; the last one to matter is one of more than ``most`` bytes.
+    """Yields the segments of a pattern, up to one that is longer than ``most`` bytes.
 
-    ``long_classes`` has what was found at a place of the pattern before: the bytes of a class, and its end.
+    ``long_classes`` caches, by position in the pattern, the bytes of a long class and its end.
     """
     pieces: list[Piece] = []
     at = size = 0
@@ -170,7 +170,7 @@ def segments(
             pieces.append(found)
             size += 1
         else:
-            text = (escaped[1::2] if escaped else plain)[: most + 1]  # one more is too long already
+            text = (escaped[1::2] if escaped else plain)[: most + 1]  # enough to exceed ``most``
             pieces += either_case(text) if ignore_case else [text]
             size += len(text)
     yield Segment(pieces, size, is_last=True)
@@ -182,14 +182,14 @@ def either_case(text: bytes) -> Iterator[Piece]:
 
 
 def one_of(members: bytes, *, negated: bool, ignore_case: bool) -> frozenset[int]:
-    """The bytes that a class stands for."""
+    """The bytes that a class matches."""
     find = kept_members if len(members) <= SHORT else found_members
     found = find(members, ignore_case)
     return ANY - found if negated else found
 
 
 def found_members(members: bytes, ignore_case: bool) -> frozenset[int]:
-    """The bytes that a class names."""
+    """The bytes that a class lists."""
     if b"\\" not in members and b"-" not in members:
         return either_case_of(members) if ignore_case else frozenset(members)
     distinct: set[bytes] = set()
@@ -215,7 +215,7 @@ def either_case_of(members: bytes) -> frozenset[int]:
 
 
 def between(one: bytes, other: bytes, ignore_case: bool) -> bytes:
-    """The bytes of a range. They are compared as C's ``char``, or as C's ``tolower`` returns one."""
+    """The bytes of a range. They compare as C's ``char``, or as C's ``tolower`` returns them."""
     low, high = sorted((one, other), key=signed)
     number = lowered if ignore_case else signed
     every, numbers = ORDERS[ignore_case]
@@ -236,4 +236,4 @@ def in_order(number: Callable[[bytes], int]) -> tuple[bytes, list[int]]:
 
 
 ORDERS: Final = {False: in_order(signed), True: in_order(lowered)}
-"""All bytes in the order in which a range compares them, and the numbers that it compares."""
+"""All bytes in the order in which ranges compare them, and the numbers that are compared."""

@@ -1,7 +1,7 @@
-"""Consumer groups of a stream: who was given which entries, and has not acknowledged them.
+"""Consumer groups of a stream: which consumer has which pending entries.
 
-An entry that was given out and not acknowledged is pending: one ``Delivery``, which stands in the group under
-the entry's id and, the very same, with the consumer that has it. Both keep them in the order of ids.
+An entry that was delivered and not acknowledged is pending. It has one ``Delivery``, shared by the group and
+the consumer; both keep their deliveries in the order of ids.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class Delivery:
     """One pending entry.
 
     Attributes:
-        consumer: who has it.
-        time: when it was given out last, in milliseconds of wall time.
-        count: how often it was given out.
+        consumer: the consumer that has it.
+        time: when it was last delivered, in milliseconds of wall time.
+        count: how often it was delivered.
     """
 
     __slots__ = ("consumer", "count", "time")
@@ -32,8 +32,8 @@ class Delivery:
 class Pending:
     """Deliveries by id, in order.
 
-    Ids mostly come in rising order and leave from anywhere, so they stand in a sorted list which forgets
-    those that are gone when they become the most of it.
+    Ids mostly arrive in rising order and are removed anywhere. So they are kept in a sorted list, from which
+    removed ids are dropped once they are more than half of it.
     """
 
     __slots__ = ("_deliveries", "_order")
@@ -46,11 +46,11 @@ class Pending:
         return len(self._deliveries)
 
     def get(self, number: int) -> Delivery | None:
-        """The delivery of the entry with this id, None if there is none."""
+        """The delivery of the entry with this id; None if there is none."""
         return self._deliveries.get(number)
 
     def put(self, number: int, delivery: Delivery) -> None:
-        """Adds a delivery, or puts it in the place of another."""
+        """Adds a delivery, or replaces the one with the same id."""
         if number not in self._deliveries:
             self._place(number)
         self._deliveries[number] = delivery
@@ -63,14 +63,14 @@ class Pending:
             insort(order, number)
 
     def pop(self, number: int) -> Delivery | None:
-        """Takes a delivery out; returns it, None if there was none."""
+        """Removes and returns a delivery; None if there is none."""
         delivery = self._deliveries.pop(number, None)
         if delivery is not None and len(self._order) > 2 * len(self._deliveries):
             self._order = [each for each in self._order if each in self._deliveries]
         return delivery
 
     def walk(self, start: int = 0) -> Iterator[tuple[int, Delivery]]:
-        """The ids from one on, and their deliveries; what is taken out meanwhile is left out."""
+        """Yields ids from ``start`` on with their deliveries; deliveries removed meanwhile are skipped."""
         order, deliveries = self._order, self._deliveries
         for at in range(bisect_left(order, start), len(order)):
             delivery = deliveries.get(order[at])
@@ -89,7 +89,7 @@ class Consumer:
     Attributes:
         name: unique in its group.
         seen: when it last asked for entries, in milliseconds of wall time.
-        pending: what it has and did not acknowledge.
+        pending: its pending entries.
     """
 
     __slots__ = ("name", "pending", "seen")
@@ -104,9 +104,9 @@ class Group:
     """A consumer group.
 
     Attributes:
-        last: the id of the entry that was given out last.
-        entries_read: how many entries of the stream that was; None if that is not known.
-        pending: what its consumers have and did not acknowledge.
+        last: the id of the entry that was delivered last.
+        entries_read: the number of entries of the stream up to that one; None if unknown.
+        pending: the pending entries of all consumers.
         consumers: by name.
     """
 
@@ -119,7 +119,7 @@ class Group:
         self.consumers: dict[bytes, Consumer] = {}
 
     def copy(self) -> Group:
-        """A group of its own with the same consumers and deliveries."""
+        """A copy with the same consumers and deliveries."""
         other = Group(self.last, self.entries_read)
         for consumer in self.consumers.values():
             other.consumers[consumer.name] = Consumer(consumer.name, consumer.seen)
@@ -128,12 +128,12 @@ class Group:
         return other
 
     def create_consumer(self, name: bytes, now: int) -> Consumer:
-        """Adds a consumer, whose name is new, at a wall time in milliseconds."""
+        """Adds a consumer with a new name; ``now`` is wall time in milliseconds."""
         consumer = self.consumers[name] = Consumer(name, now)
         return consumer
 
     def delete_consumer(self, name: bytes) -> int:
-        """Removes a consumer with all it has; returns how many entries that was."""
+        """Removes a consumer and its pending entries; returns the number of these entries."""
         consumer = self.consumers.pop(name, None)
         if consumer is None:
             return 0
@@ -142,7 +142,7 @@ class Group:
         return len(consumer.pending)
 
     def assign(self, number: int, consumer: Consumer, time: int, count: int) -> Delivery:
-        """Makes an entry pending with a consumer, whoever had it before; returns its delivery."""
+        """Makes an entry pending for a consumer, and for no other one; returns its delivery."""
         delivery = self.pending.get(number)
         if delivery is None:
             delivery = Delivery(consumer, time, count)
@@ -154,7 +154,7 @@ class Group:
         return delivery
 
     def release(self, number: int) -> bool:
-        """An entry is pending no more; tells whether it was."""
+        """Makes an entry no longer pending; returns whether it was."""
         delivery = self.pending.pop(number)
         if delivery is None:
             return False

@@ -1,8 +1,8 @@
 """Hashes: values by field.
 
-Redis keeps a small one packed, in the order in which its fields came; another one is a table, which has no
-order, and here the same one. It shows in OBJECT ENCODING and in the steps of HSCAN. What was packed becomes
-a table when it outgrows the limits, never the other way.
+Redis keeps a small hash as a listpack, in the order in which fields were added; a larger one is a hash table,
+which has no order. Here both keep the same order. Clients see the difference in OBJECT ENCODING and in the
+steps of HSCAN. A packed hash is unpacked when it exceeds the limits, and never packed again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["HashValue"]
 
 
 class HashValue:
-    """The value of a key; an empty one does not exist for long.
+    """A hash; a key whose hash is empty is deleted.
 
     Attributes:
-        fields: the value of each field; only to be read.
+        fields: the value of each field; do not change it.
         is_packed: whether Redis would keep it as a listpack.
     """
 
@@ -32,7 +32,7 @@ class HashValue:
 
     @classmethod
     def of(cls, fields: Mapping[bytes, bytes], packing: Packing) -> HashValue:
-        """A hash of these fields."""
+        """A hash with these fields."""
         made = cls()
         for field, value in fields.items():
             made.put(field, value, packing)
@@ -42,11 +42,11 @@ class HashValue:
         return len(self.fields)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Its fields, in their order."""
+        """Its fields, in order."""
         return iter(self.fields)
 
     def put(self, field: bytes, value: bytes, packing: Packing) -> bool:
-        """Gives a field a value; tells whether the field is new."""
+        """Sets a field; returns whether it is new."""
         fields = self.fields
         known = len(fields)
         fields[field] = value
@@ -59,7 +59,7 @@ class HashValue:
         return is_new
 
     def remove(self, field: bytes) -> bool:
-        """Drops a field; tells whether it was there."""
+        """Removes a field; returns whether it existed."""
         if self.fields.pop(field, None) is None:
             return False
         if self._index is not None:
@@ -67,14 +67,14 @@ class HashValue:
         return True
 
     def copy(self) -> HashValue:
-        """A hash of its own with the same content, kept in the same way."""
+        """A copy with the same content and encoding."""
         copied = HashValue()
         copied.fields = self.fields.copy()
         copied.is_packed = self.is_packed
         return copied
 
     def index(self) -> KeyIndex:
-        """The fields as they can be walked and drawn; made when first asked for, and kept from then on."""
+        """An index of the fields for HSCAN and HRANDFIELD; built on the first call, then kept up to date."""
         if self._index is None:
             self._index = KeyIndex(self.fields)
         return self._index

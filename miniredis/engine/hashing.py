@@ -1,7 +1,7 @@
-"""The operations that make digests of data, as redis-server's DEBUG DIGEST does.
+"""The operations of which digests consist, as in redis-server's DEBUG DIGEST.
 
-A digest is a number of 20 bytes. Where the order does not matter, as in a set, those of the parts are
-combined by exclusive or (``unordered``); else they are ``mixed`` one after the other.
+A digest is a number of 20 bytes. If the order of the elements does not matter, as in a set, their digests are
+combined by exclusive or (``unordered``); otherwise they are ``mixed`` one after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["SIZE", "hashed", "mixed", "pairs", "unordered"]
 
 SIZE: Final = 20
-"""Bytes of a digest of SHA-1."""
+"""The size of a SHA-1 digest, in bytes."""
 
 
 def hashed(data: bytes | bytearray) -> int:

@@ -1,4 +1,4 @@
-"""What the HELP subcommands say: made from the declarations, so that it cannot be out of date."""
+"""The replies of the HELP subcommands, generated from the declarations of the commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def help_on(name: bytes) -> list[Encoded]:
     """The lines about a command's subcommands, in the layout of Redis's own.
 
     Args:
-        name: of the container, in lower case.
+        name: the container's name, in lower case.
     """
     lines = [b"%b <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" % name.upper()]
     for part in commands(LOOKUP[name].subcommands):
@@ -26,7 +26,7 @@ def help_on(name: bytes) -> list[Encoded]:
 
 
 def usage(arguments: list[Argument]) -> Iterator[str]:
-    """Arguments as people read them: ``<key> [SAMPLES <count>]``."""
+    """Arguments as in a usage line: ``<key> [SAMPLES <count>]``."""
     for argument in arguments:
         shown = shape(argument)
         if "multiple" in argument.flags:

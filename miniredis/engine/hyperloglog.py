@@ -1,9 +1,9 @@
-"""HyperLogLog: how many distinct elements there were, about, in strings of Redis's own format.
+"""HyperLogLog: estimates numbers of distinct elements, in strings of Redis's own format.
 
-A string has a header of 16 bytes and 16384 registers. An element's hash chooses a register, and how many of
-its other bits are zero in a row raises it. Sparse registers are runs: ``00nnnnnn`` of zeros, ``01nnnnnn
-nnnnnnnn`` of more zeros, ``1vvvvvnn`` of a value, each with 1 less than what it counts. Dense ones have six
-bits each, lowest first. Clients can GET the string, so each step here leaves the bytes that Redis leaves.
+A string has a header of 16 bytes and 16384 registers. An element's hash selects a register, and raises it to
+1 plus the number of zeros at the end of its other bits. Sparse registers are runs: ``00nnnnnn`` of zeros,
+``01nnnnnn nnnnnnnn`` of more zeros, ``1vvvvvnn`` of a value, with each number stored minus 1. Dense ones have
+six bits each, lowest first. Clients can GET the string, so each operation leaves the bytes that Redis leaves.
 
 Sources: the papers of Flajolet (2007) and Ertl (2017, arXiv:1702.01284), and the remarks on the format in
 Redis's documentation of PFADD.
@@ -42,7 +42,7 @@ __all__ = [
 
 REGISTERS: Final = 1 << 14
 RANKS: Final = 64 - 14 + 1
-"""The highest value of a register: all bits that do not choose it are zero."""
+"""The highest value of a register: all bits that do not select it are zero."""
 
 MAGIC: Final = b"HYLL"
 HEADER: Final = 16
@@ -52,18 +52,18 @@ DENSE_SIZE: Final = HEADER + REGISTERS * 6 // 8
 ENCODING_AT: Final = 4
 CACHE: Final = slice(8, 16)
 STALE: Final = 0x80
-"""The bit in the last byte of the header that says: the number kept there is out of date."""
+"""The bit in the last byte of the header that marks the cached cardinality as out of date."""
 
 MOST_ZEROS: Final = 64
-"""A run of more zeros takes two bytes."""
+"""Longer runs of zeros take two bytes."""
 MOST_VALUES: Final = 4
 HIGHEST_SPARSE: Final = 32
 MERGED: Final = 5
-"""How many runs, from the one before a change on, are looked at for runs to join."""
+"""How many runs, starting before the changed one, are examined for runs to join."""
 
 
 class Run(NamedTuple):
-    """Registers in a row that have one value, and how many bytes tell it."""
+    """Consecutive registers with the same value, and the number of bytes that encode them."""
 
     value: int
     length: int
@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 
 Start: TypeAlias = tuple[int, int]
-"""Where a run begins: its offset, and its first register."""
+"""The start of a run: its offset in the string, and its first register."""
 
 BEGINNING: Final[Start] = (HEADER, 0)
 
@@ -80,13 +80,13 @@ BEGINNING: Final[Start] = (HEADER, 0)
 
 
 def empty() -> bytearray:
-    """One that has seen nothing."""
+    """A HyperLogLog without elements."""
     header = MAGIC + bytes([SPARSE]) + bytes(HEADER - ENCODING_AT - 1)
     return bytearray(header + run_of(0, REGISTERS))
 
 
 def is_hyperloglog(text: bytes | bytearray) -> bool:
-    """Whether a string looks like one; its registers are not looked at."""
+    """Whether a string has a valid header; its registers are not checked."""
     if len(text) < HEADER or not text.startswith(MAGIC):
         return False
     encoding = text[ENCODING_AT]
@@ -94,22 +94,22 @@ def is_hyperloglog(text: bytes | bytearray) -> bool:
 
 
 def is_sparse(text: bytes | bytearray) -> bool:
-    """Whether its registers are kept as runs."""
+    """Whether its registers are stored as runs."""
     return text[ENCODING_AT] == SPARSE
 
 
 def cached(text: bytes | bytearray) -> int | None:
-    """The number of elements that was counted last; None if there were others since."""
+    """The cardinality counted last; None if it is out of date."""
     return None if text[HEADER - 1] & STALE else int.from_bytes(text[CACHE], "little")
 
 
 def cache(text: bytearray, number: int) -> None:
-    """Keeps a number that was counted."""
+    """Stores a cardinality in the header."""
     text[CACHE] = (number & WORD).to_bytes(8, "little")
 
 
 def invalidate(text: bytearray) -> None:
-    """Says that the number kept is out of date."""
+    """Marks the cached cardinality as out of date."""
     text[HEADER - 1] |= STALE
 
 
@@ -123,7 +123,7 @@ WORDS: Final = struct.Struct("<Q").iter_unpack
 
 
 def murmur(data: bytes) -> int:
-    """MurmurHash64A, the hash that Redis takes."""
+    """MurmurHash64A, the hash function that Redis uses."""
     state = SEED ^ len(data) * FACTOR & WORD
     whole = len(data) & ~7
     for (part,) in WORDS(data[:whole]):
@@ -136,14 +136,14 @@ def murmur(data: bytes) -> int:
 
 
 def place_and_rank(element: bytes) -> tuple[int, int]:
-    """Which register an element chooses, and to what it raises it."""
+    """The register that an element selects, and the value to which it raises it."""
     bits = murmur(element)
     rest = bits >> 14 | 1 << RANKS - 1
     return bits & REGISTERS - 1, (rest & -rest).bit_length()
 
 
 def add(text: bytearray, element: bytes, most: int) -> bool:
-    """Takes in an element; tells whether it raised a register. ``most`` is as in ``raise_register``."""
+    """Adds an element; returns whether it raised a register. For ``most`` see ``raise_register``."""
     place, rank = place_and_rank(element)
     return raise_register(text, place, rank, most) is not None
 
@@ -152,12 +152,12 @@ def add(text: bytearray, element: bytes, most: int) -> bool:
 
 
 def registers(text: bytes | bytearray) -> bytes | bytearray:
-    """All of them, a byte each; raises ``CommandError`` where they are damaged."""
+    """All registers, one byte each; raises ``CommandError`` if they are damaged."""
     return of_runs(text) if is_sparse(text) else of_six_bits(text)
 
 
 def of_six_bits(text: bytes | bytearray) -> bytearray:
-    """Dense registers, four in three bytes: those that have the same place in theirs are read at once."""
+    """Decodes dense registers, four in three bytes: those at the same position in their group at once."""
     low, middle, high = (text[HEADER + part :: 3] for part in range(3))
     values = bytearray(REGISTERS)
     values[0::4] = low.translate(LOW_SIX)
@@ -176,13 +176,13 @@ HIGH_SIX: Final = bytes(byte >> 2 for byte in range(256))
 
 
 def either(one: bytes | bytearray, other: bytes | bytearray) -> bytes:
-    """The bits of both."""
+    """The bitwise or of two strings of equal length."""
     both = int.from_bytes(one, "little") | int.from_bytes(other, "little")
     return both.to_bytes(len(one), "little")
 
 
 def of_runs(text: bytes | bytearray) -> bytearray:
-    """Sparse registers."""
+    """Decodes sparse registers."""
     values = bytearray()
     for piece in PIECES(text, HEADER):
         many, few = piece.groups()
@@ -195,8 +195,8 @@ def of_runs(text: bytes | bytearray) -> bytearray:
 
 
 def maximum(one: int, other: int) -> int:
-    """The higher one of each two registers; registers in a row are a number of a byte each here."""
-    is_higher = (one | TOPS) - other & TOPS  # a register has no more than six bits of its eight
+    """The larger of each two registers; both arguments are integers with a byte for each register."""
+    is_higher = (one | TOPS) - other & TOPS  # a register uses only six bits of its byte
     mask = is_higher - (is_higher >> 7)
     return other ^ (one ^ other) & mask
 
@@ -205,12 +205,12 @@ TOPS: Final = int.from_bytes(b"\x80" * REGISTERS)
 
 
 def to_dense(text: bytearray) -> None:
-    """Gives each register its six bits; raises ``CommandError`` where they are damaged."""
+    """Converts registers to six bits each; raises ``CommandError`` if they are damaged."""
     set_all(text, registers(text))
 
 
 def set_all(text: bytearray, values: bytes | bytearray) -> None:
-    """Gives all registers their values, six bits each, four of them in three bytes."""
+    """Stores the values of all registers, six bits each, four in three bytes."""
     body = bytearray(REGISTERS * 6 // 8)
     one, two, three, four = (values[part::4] for part in range(4))
     body[0::3] = either(one, two.translate(TO_HIGH_TWO))
@@ -230,17 +230,17 @@ TO_HIGH_SIX: Final = bytes((value & 63) << 2 for value in range(256))
 def raise_register(
     text: bytearray, place: int, value: int, most: int, start: Start = BEGINNING
 ) -> Start | None:
-    """Sets a register that is lower than a value; raises ``CommandError`` where it is damaged.
+    """Raises a register to a value; raises ``CommandError`` if the registers are damaged.
 
     Args:
-        text: what is changed.
+        text: the string to change.
         place: the register.
-        value: what it shall be at least.
-        most: how many bytes a sparse one may have (``hll-sparse-max-bytes``).
-        start: where to begin to look for it.
+        value: the register's new minimum.
+        most: the most bytes of a sparse string (``hll-sparse-max-bytes``).
+        start: where to start looking for the register.
 
     Returns:
-        Where to begin to look for registers behind it, None if nothing had to be changed.
+        Where to start looking for later registers; None if the register was not lower.
     """
     if is_sparse(text) and value <= HIGHEST_SPARSE:
         earlier, before, (at, first) = find_run(text, place, start)
@@ -252,7 +252,7 @@ def raise_register(
             text[at : at + run.size] = split
             join_runs(text, before[0])
             invalidate(text)
-            return earlier  # which no joining changes
+            return earlier  # joining does not move this run
     if is_sparse(text):
         to_dense(text)
     return BEGINNING if raise_dense(text, place, value) else None
@@ -272,7 +272,7 @@ def raise_dense(text: bytearray, place: int, value: int) -> bool:
 
 
 def runs(text: bytes | bytearray) -> Iterator[Run]:
-    """The runs of sparse registers."""
+    """Yields the runs of sparse registers."""
     at = HEADER
     while at < len(text):
         run = run_at(text, at)
@@ -281,7 +281,7 @@ def runs(text: bytes | bytearray) -> Iterator[Run]:
 
 
 def run_at(text: bytes | bytearray, at: int) -> Run:
-    """The run at an offset; of one that was cut short, the missing byte counts as 0."""
+    """The run at an offset; if its second byte is missing, that counts as 0."""
     first = text[at]
     if first & 0x80:
         return Run((first >> 2 & 31) + 1, (first & 3) + 1, 1)
@@ -292,22 +292,22 @@ def run_at(text: bytes | bytearray, at: int) -> Run:
 
 
 PIECES: Final = re.compile(rb"([\x40-\x7f].?)|([^\x40-\x7f]{1,256}+)", re.DOTALL).finditer
-"""A run of two bytes, or a few of one byte each."""
+"""A run of two bytes, or several runs of one byte each."""
 
 FIRSTS: Final = [run_at(bytes((first,)), 0) for first in range(256)]
 SPELLED_OUT: Final = tuple(bytes((run.value,)) * run.length for run in FIRSTS)
-"""The registers of the runs of one byte."""
+"""The registers of each run of one byte, by that byte."""
 
 LENGTHS: Final = bytes(run.length if run.size == 1 else 0 for run in FIRSTS)
-"""Of the runs of one byte, by that; 0 stands for those of two."""
+"""The number of registers of each run of one byte, by that byte; 0 for runs of two bytes."""
 
 BLOCK_SIZE: Final = 64
 BLOCK: Final = re.compile(rb"[^\x40-\x7f]{64}", re.DOTALL).match
-"""So many runs of one byte."""
+"""Matches a block of runs of one byte each."""
 
 
 def run_of(value: int, length: int) -> bytes:
-    """The bytes of a run, empty if it has no length."""
+    """The bytes of a run; empty if its length is 0."""
     if not length:
         return b""
     if value:
@@ -316,7 +316,7 @@ def run_of(value: int, length: int) -> bytes:
 
 
 def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, Start]:
-    """The second run before a register's, the first, and its own; the start where there is none."""
+    """Finds the run of a register; returns the two runs before it (or ``start``) and the run itself."""
     at, first = start
     earlier = before = start
     size, block_at = len(text), start[0]
@@ -325,7 +325,7 @@ def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, S
             block_at = at + BLOCK_SIZE
             block = BLOCK(text, at)
             runs = block[0].translate(LENGTHS) if block else b""
-            if runs and first + sum(runs) <= place:  # all but the last two are passed at once
+            if runs and first + sum(runs) <= place:  # skips all but the last two at once
                 first += sum(runs[:-2])
                 at = block_at - 2
         byte = text[at]
@@ -342,13 +342,13 @@ def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, S
 
 
 def split_run(run: Run, offset: int, value: int) -> bytes:
-    """A run in which the register at an offset has another value."""
+    """The bytes of a run after the register at an offset has got another value."""
     rest = run.length - offset - 1
     return run_of(run.value, offset) + run_of(value, 1) + run_of(run.value, rest)
 
 
 def join_runs(text: bytearray, at: int) -> None:
-    """Makes one of two runs of the same value, as far as it can hold both, among the next few."""
+    """Joins neighbouring runs of the same value among the next few, if one run can hold both."""
     for _ in range(MERGED):
         if at >= len(text):
             return
@@ -364,14 +364,14 @@ def join_runs(text: bytearray, at: int) -> None:
 # Counting
 
 ALPHA: Final = 0.721347520444481703680
-"""Half the inverse of the logarithm of 2."""
+"""1 / (2 ln 2)."""
 
 UNKNOWN: Final = -(1 << 63)
-"""What Redis makes of an infinite number."""
+"""The result of Redis for an infinite estimate."""
 
 
 def count(values: bytes | bytearray) -> int:
-    """About how many elements raised the registers to these values, by Ertl's improved estimator."""
+    """The estimated number of elements for these registers, by Ertl's improved estimator."""
     numbers = histogram(values)
     size = float(REGISTERS)
     total = size * tau((size - numbers[RANKS]) / size)
@@ -386,7 +386,7 @@ def count(values: bytes | bytearray) -> int:
 
 
 def histogram(values: bytes | bytearray) -> list[int]:
-    """How many registers have each value: most have a low one, so that few are left to look at for others."""
+    """The number of registers with each value; counted values are removed, so that few bytes remain."""
     numbers = []
     for value in range(RANKS + 1):
         others = values.translate(None, bytes((value,)))
@@ -409,7 +409,7 @@ def sigma(share: float) -> float:
 
 
 def tau(share: float) -> float:
-    """The same for registers that are as high as can be."""
+    """The corresponding sum for registers at the highest value."""
     if share in {0.0, 1.0}:
         return 0.0
     power, total, last = 1.0, 1 - share, -1.0

@@ -1,7 +1,7 @@
 """INFO: facts about the server, in Redis's sections and field names.
 
-A section is a function in the table at the end. Fields about what only Redis's own build has are left out;
-what this server never does (replicating, evicting) is told as it would be where it never happened.
+A section is a function in the table ``SECTIONS``. Fields that only apply to Redis's own build are omitted.
+Features that this server lacks (such as eviction) are reported as if they were never used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Fields: TypeAlias = dict[str, object]
 
 
 def report(engine: Engine, wanted: Iterable[str] = ()) -> str:
-    """The sections asked for; all that INFO shows by default if none is named."""
+    """The requested sections; the default ones if none is named."""
     names = set(wanted) or {"default"}
     if names & {"all", "everything"}:
         names |= SECTIONS.keys()
@@ -42,7 +42,7 @@ def server(engine: Engine) -> Fields:
     uptime = (engine.now.monotonic - engine.started.monotonic) // 1_000_000
     return {
         "redis_version": VERSION,
-        "redis_git_sha1": "00000000",  # told by Redis when it was not built from a repository
+        "redis_git_sha1": "00000000",  # Redis's value if it was not built from a repository
         "redis_git_dirty": 0,
         "redis_mode": "standalone",
         "os": engine.environment.system,
@@ -67,7 +67,7 @@ def server(engine: Engine) -> Fields:
 
 def clients(engine: Engine) -> Fields:
     return {
-        "connected_clients": len(engine.sessions) - len(engine.replicas.all),
+        "connected_clients": len(engine.sessions) - len(engine.replication.replicas.all),
         "cluster_connections": 0,
         "maxclients": engine.config["maxclients"],
         "blocked_clients": len(engine.waiting),
@@ -101,7 +101,7 @@ def memory(engine: Engine) -> Fields:
 
 
 def human(size: float) -> str:
-    """A number of bytes as INFO writes it for people."""
+    """A number of bytes in human-readable form."""
     for unit in "BKMG":
         if size < 1024:
             return f"{size:.0f}{unit}" if unit == "B" else f"{size:.2f}{unit}"
@@ -137,7 +137,7 @@ def persistence(engine: Engine) -> Fields:
 
 
 def loading(engine: Engine) -> Fields:
-    """How far the server has come that loads its data, and about how many seconds it needs for the rest."""
+    """The progress of loading the data, with an estimate of the seconds that remain."""
     progress = engine.conditions.loading
     if progress is None:
         return {}
@@ -159,10 +159,12 @@ def stats(engine: Engine) -> Fields:
         "total_commands_processed": engine.statistics.total,
         "total_net_input_bytes": engine.statistics.input_bytes,
         "total_net_output_bytes": engine.statistics.output_bytes,
+        "total_net_repl_input_bytes": engine.statistics.replication_input_bytes,
+        "total_net_repl_output_bytes": engine.statistics.replication_output_bytes,
         "rejected_connections": engine.statistics.rejected_connections,
-        "sync_full": engine.replicas.full_syncs,
-        "sync_partial_ok": engine.replicas.partial_syncs,
-        "sync_partial_err": engine.replicas.failed_partial_syncs,
+        "sync_full": engine.replication.replicas.full_syncs,
+        "sync_partial_ok": engine.replication.replicas.partial_syncs,
+        "sync_partial_err": engine.replication.replicas.failed_partial_syncs,
         "expired_keys": engine.keyspace.expired,
         "evicted_keys": 0,
         "evicted_clients": 0,
@@ -183,7 +185,7 @@ def stats(engine: Engine) -> Fields:
 
 
 def replication(engine: Engine) -> Fields:
-    history, replicas = engine.history, engine.replicas
+    history, replicas = engine.replication.history, engine.replication.replicas
     return {
         **facts_of_link(engine),
         "connected_slaves": len(replicas.all),
@@ -193,7 +195,7 @@ def replication(engine: Engine) -> Fields:
             f"offset={each.offset},lag={replicas.lag_of(each)}"
             for number, each in enumerate(replicas.all.values())
         },
-        "master_failover_state": engine.failover.state.value,
+        "master_failover_state": engine.replication.failover.state.value,
         "master_replid": history.name.decode(),
         "master_replid2": history.former_name.decode(),
         "master_repl_offset": history.offset,

@@ -1,4 +1,4 @@
-"""Time as the engine sees it: an argument, in whole microseconds, never a clock."""
+"""Time as the engine gets it: an argument in whole microseconds; the engine reads no clock."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Instant(NamedTuple):
     """A moment, as a wall clock and a monotonic clock show it, in microseconds.
 
     Attributes:
-        wall: microseconds since the Unix epoch. Keys expire by it, and the command TIME tells it.
-        monotonic: microseconds since any fixed point. The timeouts of blocked clients count by it.
+        wall: microseconds since the Unix epoch. Keys expire by it, and TIME returns it.
+        monotonic: microseconds since any fixed point. Clients time out by it.
     """
 
     wall: int

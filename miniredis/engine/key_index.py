@@ -1,4 +1,4 @@
-"""Names that can be walked in steps and drawn by lot, at the same cost whatever their number."""
+"""Names that can be walked in steps (SCAN) and drawn at random, at a cost independent of their number."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Final
 __all__ = ["KeyIndex"]
 
 SPARE: Final = 16
-"""How many places may be empty in any case; beyond it, as many as there are names."""
+"""How many places may be empty in addition to the number of names."""
 
 
 class KeyIndex:
-    """Some names, each with a number that no other name ever has.
+    """Names with numbers; a number never belongs to two names.
 
-    A walk goes from the highest number down to the lowest, and its cursor is the lowest number that it has
-    passed. Names that come meanwhile have higher numbers, and those that go change no number of others: each
-    name that is there all the time is met exactly once.
+    A walk goes from the highest number down to the lowest; its cursor is the lowest number it has passed.
+    Names added meanwhile get higher numbers, and removing a name changes no other number. So each name that
+    exists during the whole walk is returned exactly once.
 
-    The names stand in the order of their numbers. One that goes leaves its place empty, and has its number
-    again if it comes back, as a key does that RENAME replaces. Once more places are empty than taken, they
-    and their numbers are dropped.
+    Names are kept in the order of their numbers. Removing a name leaves its place empty; if it is added
+    again, as when RENAME replaces a key, it gets its number back. Once more places are empty than taken, they
+    are dropped with their numbers.
     """
 
     def __init__(self, names: Iterable[bytes]) -> None:
@@ -34,7 +34,7 @@ class KeyIndex:
         self._numbers = array("Q", self._number_of.values())
 
     def add(self, name: bytes) -> None:
-        """Takes in a name that is not there."""
+        """Adds a new name."""
         number = self._gone.pop(name, 0)
         if number:
             self._names[bisect_left(self._numbers, number)] = name
@@ -46,12 +46,12 @@ class KeyIndex:
         self._number_of[name] = number
 
     def remove(self, name: bytes) -> None:
-        """Drops a name that is there."""
+        """Removes an existing name."""
         number = self._gone[name] = self._number_of.pop(name)
         self._names[bisect_left(self._numbers, number)] = None
 
     def _tidy(self) -> None:
-        """Drops the empty places if they are many. What replaces a name has put it back by now."""
+        """Drops the empty places if there are many. A replaced name has been added again by now."""
         if len(self._gone) > len(self._number_of) + SPARE:
             self._gone.clear()
             names = [name for name in self._names if name is not None]
@@ -59,11 +59,11 @@ class KeyIndex:
             self._names = [*names]
 
     def walk(self, cursor: int, count: int) -> tuple[int, list[bytes]]:
-        """The next names of a walk, and where it goes on.
+        """The next cursor of a walk, and the next names.
 
         Args:
-            cursor: 0 to begin, else what the step before returned; the walk is over when that is 0 again.
-            count: how many names.
+            cursor: 0 to begin, then the cursor of the previous step; the walk ends when that is 0 again.
+            count: how many names to return.
         """
         self._tidy()
         found: list[bytes] = []
@@ -74,7 +74,7 @@ class KeyIndex:
         return (self._numbers[place] if place else 0), found
 
     def several(self, count: int, luck: random.Random) -> list[bytes]:
-        """So many distinct names by lot, of which there are as many at least."""
+        """``count`` distinct random names; there must be at least as many."""
         if 2 * count > len(self._number_of):
             return luck.sample(list(self._number_of), count)
         drawn: dict[bytes, None] = {}
@@ -83,7 +83,7 @@ class KeyIndex:
         return list(drawn)
 
     def repeated(self, count: int, luck: random.Random) -> list[bytes]:
-        """So many names by lot, each of them any of all; there is one at least."""
+        """``count`` random names with repetition; there must be at least one name."""
         self._tidy()
         drawn: list[bytes] = []
         while len(drawn) < count:
@@ -92,7 +92,7 @@ class KeyIndex:
         return drawn
 
     def any(self, luck: random.Random) -> bytes | None:
-        """One of the names by lot; None if there is none."""
+        """A random name; None if there is none."""
         self._tidy()
         name = None
         while name is None and self._number_of:

@@ -1,4 +1,4 @@
-"""Which arguments of a request are keys, and what the command does with them."""
+"""Finds the arguments of a request that are keys, and how the command uses them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["KeysError", "keys_of", "tracked_keys"]
 
 
 class KeysError(Exception):
-    """The arguments are not such that the keys among them can be told."""
+    """The keys cannot be found in these arguments."""
 
 
 def keys_of(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
-    """The keys of a request, each with the flags of what is done with it.
+    """The keys of a request, each with flags that say how the command uses it.
 
     Args:
-        command: what the request names, which must take so many arguments.
-        args: the request, its name included.
+        command: the command of the request; the arity must fit.
+        args: the request, including the name.
 
     Raises:
-        KeysError: a count among the arguments is not one, or not true.
+        KeysError: an argument that counts the keys is not a number, or out of range.
     """
     if command.name in BY_RULE:
         return list(BY_RULE[command.name](command, args))
@@ -36,7 +36,7 @@ def keys_of(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
 
 
 def tracked_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
-    """The keys that a client tracks once it sent a request; for some, Redis finds them in another way."""
+    """The keys that a client tracks after a request; for some commands, Redis finds them in another way."""
     if command.name in READ_THROUGH:
         return list(READ_THROUGH[command.name](args))
     return keys_of(command, args)
@@ -90,13 +90,13 @@ FINDERS: Final[dict[type, Callable[[Any, list[bytes]], Iterator[tuple[bytes, str
 
 
 def of_set(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
-    """SET reads its key only with GET."""
+    """SET reads its key only with the option GET."""
     gets = any(word.upper() == b"GET" for word in args[3:])
     yield args[1], "RW access update" if gets else "OW update"
 
 
 def of_bitfield(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
-    """BITFIELD writes unless all it does is GET."""
+    """BITFIELD writes unless all its operations are GET."""
     rest = iter(args[2:])
     for word in rest:
         operands = {b"GET": 2, b"OVERFLOW": 1}.get(word.upper())
@@ -110,7 +110,7 @@ SORT_OPERANDS: Final = {b"LIMIT": 2, b"GET": 1, b"BY": 1}
 
 
 def of_sort(command: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
-    """SORT stores at what stands behind the last STORE."""
+    """SORT stores its result at the key of the last STORE."""
     yield args[1], "RO access"
     target = None
     at = 2
@@ -123,13 +123,13 @@ def of_sort(command: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
 
 
 BY_RULE: Final = {b"set": of_set, b"bitfield": of_bitfield, b"sort": of_sort}
-"""The commands whose other arguments decide."""
+"""Commands whose other arguments decide how they use their keys."""
 
 STREAM_OPERANDS: Final = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}
 
 
 def of_streams(args: list[bytes]) -> Iterator[tuple[bytes, str]]:
-    """The first half of what stands behind STREAMS, if that can be halved."""
+    """The first half of the arguments after STREAMS; none if their number is odd."""
     at = 1
     while at < len(args) and args[at].upper() in STREAM_OPERANDS:
         at += 1 + STREAM_OPERANDS[args[at].upper()]
@@ -140,4 +140,4 @@ def of_streams(args: list[bytes]) -> Iterator[tuple[bytes, str]]:
 
 
 READ_THROUGH: Final = {b"xread": of_streams, b"xreadgroup": of_streams}
-"""The commands that Redis reads through if their declaration tells of no key, and if a client tracks keys."""
+"""Commands whose arguments Redis scans if the key specifications find no key, and for tracking."""

@@ -1,16 +1,17 @@
 """Databases: keys, values, expiry and watched keys.
 
-There is one way to create a key (``create``), one to change it in place (``touched``), one to delete it
-(``delete``), and one to empty a database (``Keyspace.flush``). Each of them is told as a ``Change``.
+Keys change only through methods: ``create`` adds a key, ``touched`` reports a change in place,
+``delete`` removes a key, ``Keyspace.flush`` empties a database. Each reports a ``Change`` to the listeners.
 
-A value is ``deque[bytes]`` for a list, ``bytes`` for a string, ``bytearray`` for a string that was changed in
-place, and a type of its own for each of the others. An empty aggregate does not exist, but for a stream and a
-reliable queue.
+A list is a ``deque[bytes]``. A string is ``bytes``, or ``bytearray`` once it was changed in place. Every
+other type has a class of its own. A key whose aggregate becomes empty is deleted, except streams and
+reliable queues.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
@@ -44,13 +45,13 @@ SET: Final = (SetValue,)
 SORTED_SET: Final = (SortedSet,)
 STREAM: Final = (Stream,)
 RQUEUE: Final = (RQueue,)
-"""The kinds of values, each with the types that stand for it."""
+"""The kinds of values, each with the Python types that represent it."""
 
 NO_TOUCH: Final = 1
-"""For a lookup: the key does not count as used."""
+"""Lookup flag: do not update the key's time of last use."""
 
 NO_EVENT: Final = 2
-"""For a lookup: no keyspace event tells of a miss."""
+"""Lookup flag: a miss causes no ``keymiss`` event."""
 
 TYPE_NAMES: Final[dict[type, bytes]] = {
     bytes: b"string",
@@ -60,18 +61,21 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     SetValue: b"set",
     SortedSet: b"zset",
     Stream: b"stream",
-    RQueue: b"Queue-EDU",  # of a module's type, the name it is registered by: so it is in RedisMQ's source
+    RQueue: b"Queue-EDU",  # the name that RedisMQ registers for its module type
 }
 
+Expiry: TypeAlias = tuple[int, int, bytes]
+"""When a key expires, in milliseconds of wall time, its database and its name."""
+
 STALE_EXPIRIES: Final = 1000
-"""How many outdated entries the queue of expiries may hold beyond the valid ones."""
+"""How many outdated entries the queue of expiries may hold in addition to the valid ones."""
 
 
 class Keyspace:
     """All databases of a server, and what they share.
 
     Args:
-        count: how many databases.
+        count: the number of databases.
 
     Attributes:
         milliseconds: the wall time; whoever calls the engine sets it.
@@ -80,7 +84,8 @@ class Keyspace:
         tells_misses: whether somebody hears that a key is asked for which is not there.
         wall: the same time, also while no key expires: ``milliseconds`` is 0 then.
         keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
-        is_read_only: they stay even then: on a replica only its master lets them go.
+        is_replica: a master lets keys go, but for those that clients of this server have given a deadline.
+        is_read_only: expired keys stay even when they are written: only the master lets them go.
         changes: how many there were since the start.
     """
 
@@ -88,47 +93,60 @@ class Keyspace:
         self.milliseconds = self.wall = 0
         self.listeners: list[Listener] = []
         self.tells_misses = False
-        self.keeps_expired = self.is_read_only = False
+        self.keeps_expired = self.is_replica = self.is_read_only = False
         self.heeds_all = False
         self.changes = 0
         self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
-        self.expiries: list[tuple[int, int, bytes]] = []  # a heap of (milliseconds, database, key)
+        self.expiries: list[Expiry] = []  # a heap
+        self._local_expiries: list[Expiry] = []  # likewise, of what clients of a replica have written
 
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
-        """Keeps in mind that a key expires then; the key's own deadline stays the truth."""
+        """Queues a key's expiry. Entries can be outdated: ``Database.deadlines`` decides."""
         if len(self.expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
             self._order_expiries()
         heapq.heappush(self.expiries, (milliseconds, index, key))
+        if self.is_replica and self.milliseconds:  # else its master says so
+            heapq.heappush(self._local_expiries, (milliseconds, index, key))
 
     def _order_expiries(self) -> None:
         self.expiries = [
             (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
         ]
-        heapq.heapify(self.expiries)
+        self._local_expiries = [expiry for expiry in self._local_expiries if self._is_valid(expiry)]
+        for expiries in (self.expiries, self._local_expiries):
+            heapq.heapify(expiries)
+
+    def _is_valid(self, expiry: Expiry) -> bool:
+        when, index, key = expiry
+        return self.databases[index].deadlines.get(key) == when
+
+    @property
+    def _due(self) -> list[Expiry]:
+        return self._local_expiries if self.is_replica else self.expiries
 
     def listen(self, hear: Listener) -> None:
-        """Somebody must hear of every change from now on, not only of those for waiting clients."""
+        """Calls a listener with every change from now on; all keys are then observed."""
         self.listeners.append(hear)
         self._heed()
 
     def unlisten(self, hear: Listener) -> None:
-        """It need not any more."""
+        """Stops calling a listener."""
         self.listeners.remove(hear)
         self._heed()
 
     def _heed(self) -> None:
-        self.heeds_all = len(self.listeners) > 1  # the first one is for waiting clients
+        self.heeds_all = len(self.listeners) > 1  # the first one is ``Waiting.hear``
         for db in self.databases:
             db.heeded = Everything() if self.heeds_all else db.watchers
 
     def tell(self, change: Change) -> None:
-        """Everybody who must know of a change hears of it."""
+        """Calls all listeners with a change."""
         for hear in self.listeners:
             hear(change)
 
     def flush(self, database: Database | None = None) -> None:
-        """Removes every key of a database, or of all. Waiters keep their places."""
+        """Deletes every key of a database, or of all if None. Waiters keep their places."""
         for db in self.databases if database is None else [database]:
             db.clear()
         self.tell(Change(ALL_DATABASES if database is None else database.index, None, None, "flush"))
@@ -136,7 +154,7 @@ class Keyspace:
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
-            db.break_watches(key for key in db.watchers if db.has(key) or incoming.has(key))
+            db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
         self.changes += 1
         one.exchange(other)
         self._order_expiries()
@@ -144,33 +162,34 @@ class Keyspace:
             self.tell(Change(db.index, None, None, "swap"))
 
     def take_over(self, other: Keyspace) -> None:
-        """Has what another keyspace has, in place of all that there was; clients and waiters stay."""
+        """Replaces the contents of all databases with another keyspace's; clients and waiters stay."""
         for db, incoming in zip(self.databases, other.databases, strict=True):
-            db.break_watches(key for key in tuple(db.watchers) if db.has(key) or incoming.has(key))
+            db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
             db.exchange(incoming)
+        self._local_expiries.clear()
         self._order_expiries()
         self.tell(Change(ALL_DATABASES, None, None, "replaced"))
 
     def reset_statistics(self) -> None:
-        """CONFIG RESETSTAT: counts from zero again."""
+        """CONFIG RESETSTAT: resets the counters."""
         self.hits = self.misses = self.expired = 0
 
     def next_expiry(self) -> int | None:
-        """When the next key expires, in milliseconds of wall time; None if none will."""
-        while self.expiries:
-            when, index, key = self.expiries[0]
-            if self.databases[index].deadlines.get(key) == when:
-                return when
-            heapq.heappop(self.expiries)
+        """When the next key is to be deleted, in milliseconds of wall time; None if none will."""
+        due = self._due
+        while due:
+            if self._is_valid(due[0]):
+                return due[0][0]
+            heapq.heappop(due)
         return None
 
     def expire(self, most: int) -> None:
-        """Deletes up to ``most`` keys whose time has come."""
+        """Deletes up to ``most`` expired keys."""
         for _ in range(most):
             when = self.next_expiry()
             if when is None or when >= self.milliseconds:
                 return
-            _, index, key = heapq.heappop(self.expiries)
+            _, index, key = heapq.heappop(self._due)
             self.databases[index].expire(key)
 
 
@@ -182,10 +201,10 @@ class Database:
         self.index = index
         self.values: dict[bytes, Value] = {}
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
-        self.used: dict[bytes, int] = {}  # when a key was last used, likewise
+        self.used: dict[bytes, int] = {}  # when a key was last used, in the same unit
         self.watchers: dict[bytes, set[Session]] = {}
-        self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; filled by ``Waiting``
-        self.heeded: Container[bytes] = self.watchers  # the keys of whose changes somebody must hear
+        self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; for ``Waiting``
+        self.heeded: Container[bytes] = self.watchers  # the keys whose changes are reported
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
@@ -193,12 +212,16 @@ class Database:
 
     # Looking up
 
+    def is_alive(self, key: bytes) -> bool:
+        """Whether there is a key of that name that has not expired. An expired one stays."""
+        return key in self.values and self.deadlines.get(key, math.inf) >= self.keyspace.milliseconds
+
     def has(self, key: bytes) -> bool:
-        """Whether there is a key of that name, whose time has not come."""
+        """Whether the key exists and has not expired."""
         return key in self.values and not self.has_expired(key)
 
     def has_expired(self, key: bytes) -> bool:
-        """Whether the time of a key that is there has come; it goes then, unless a pause keeps it."""
+        """Whether the key exists and has expired; then deletes it, unless ``keeps_expired``."""
         if key not in self.deadlines or self.deadlines[key] >= self.keyspace.milliseconds:
             return False
         if not self.keyspace.keeps_expired:
@@ -211,10 +234,10 @@ class Database:
     def lookup_write(self, key: bytes, kind: tuple[type[T], ...]) -> T | None: ...
 
     def lookup_write(self, key: bytes, kind: tuple[type[T], ...] | None = None) -> T | Value | None:
-        """The value of a key about to be written, or None; an expired key goes away here.
+        """The value of a key about to be written, or None. Deletes the key if it has expired.
 
         Raises:
-            CommandError: WRONGTYPE, it is not of the kind.
+            CommandError: WRONGTYPE, the value is not of the kind.
         """
         if key in self.deadlines and self.deadlines[key] < self.keyspace.milliseconds:
             if self.keyspace.is_read_only:
@@ -236,15 +259,15 @@ class Database:
     def lookup_read(
         self, key: bytes, kind: tuple[type[T], ...] | None = None, flags: int = 0
     ) -> T | Value | None:
-        """The value of a key that is only read, or None; counted as a hit or a miss.
+        """The value of a key that is only read, or None; counts a hit or a miss.
 
         Args:
             key: its name.
-            kind: what it must be; None for anything.
+            kind: the kind it must have; None for any.
             flags: ``NO_TOUCH`` and ``NO_EVENT``.
 
         Raises:
-            CommandError: WRONGTYPE, it is not of the kind.
+            CommandError: WRONGTYPE, the value is not of the kind.
         """
         value = None if key in self.deadlines and self.has_expired(key) else self.values.get(key)
         if value is None:
@@ -260,7 +283,7 @@ class Database:
         raise CommandError(WRONG_TYPE)
 
     def type_name(self, key: bytes) -> bytes:
-        """What TYPE answers."""
+        """The name of the key's type, as TYPE returns it."""
         value = self.lookup_read(key, flags=NO_TOUCH)
         return b"none" if value is None else TYPE_NAMES[type(value)]
 
@@ -271,7 +294,7 @@ class Database:
         return [key for key in self.values if key not in deadlines or deadlines[key] >= now]
 
     def key_index(self) -> KeyIndex:
-        """The keys as they can be walked and drawn; made when first asked for, and kept from then on."""
+        """An index of the keys for SCAN and RANDOMKEY; built on the first call, kept up to date after it."""
         if self._index is None:
             self._index = KeyIndex(self.values)
         return self._index
@@ -279,9 +302,9 @@ class Database:
     # Changing
 
     def create(self, key: bytes, value: Value, event: str | None, *, deadline: int | None = None) -> None:
-        """Adds a key that is not there. Waiters for it hear of it, and are served after the command.
+        """Adds a key that does not exist. Clients blocked on it are served after the command.
 
-        Whoever gives no event tells of the change afterwards.
+        If ``event`` is None, the caller reports the change afterwards.
         """
         self.values[key] = value
         if self._index is not None:
@@ -296,7 +319,7 @@ class Database:
             self.touched(key, event)
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
-        """Sets a key whatever it held: creates it, or overwrites it in place, which wakes nobody."""
+        """Sets a key whether or not it exists. Overwriting a key wakes no blocked client."""
         old = self.lookup_write(key)
         if old is None:
             self.create(key, value, event)
@@ -307,7 +330,7 @@ class Database:
         self.touched(key, event, is_ready=type(old) is Stream)
 
     def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
-        """Puts an aggregate at a key in place of whatever is there; none if it is empty. Returns its size."""
+        """Stores an aggregate in place of any old value; deletes the key if it is empty. Returns its size."""
         if value:
             self.store(key, value, event)
         elif self.lookup_write(key) is not None:
@@ -315,32 +338,32 @@ class Database:
         return len(value)
 
     def change(self, key: bytes, value: Value, event: str) -> None:
-        """Puts another value of its type at an existing key, which goes on to live as long as it would."""
+        """Gives an existing key another value of the same type; the deadline stays."""
         self.values[key] = value
         self.touched(key, event)
 
     def told_as_changed(self, key: bytes, event: str) -> None:
-        """A key is as it was, but WATCH and tracking see a change, as of LTRIM that drops nothing."""
+        """Reports an unchanged key as modified to WATCH and tracking: LTRIM that removes nothing."""
         if key in self.heeded:
             self._tell(key, event, modifies=True)
 
     def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
-        """Something changed that belongs to a key and that WATCH does not see: what a group has read."""
+        """Counts and reports a change that WATCH ignores, such as what a consumer group has read."""
         self.keyspace.changes += 1
         if is_ready or key in self.heeded:
             self._tell(key, event, modifies=False, is_ready=is_ready)
 
     def announce(self, key: bytes, event: str) -> None:
-        """Tells of an event that is no change, or of one more of a change that was told of."""
+        """Reports an event that is not a change, or a further event of a change already reported."""
         if key in self.heeded:
             self._tell(key, event, modifies=False)
 
     def replace(self, key: bytes, value: Value) -> None:
-        """Puts an equal value in another form at an existing key, of which nobody needs to hear."""
+        """Gives an existing key an equal value in another representation; reports nothing."""
         self.values[key] = value
 
     def delete(self, key: bytes, event: str | None = "del") -> bool:
-        """Removes a key; tells whether it was there. Whoever gives no event tells of it afterwards."""
+        """Removes a key; returns whether it existed. If ``event`` is None, the caller reports the change."""
         value = self.values.pop(key, None)
         if value is None:
             return False
@@ -348,7 +371,7 @@ class Database:
             self._index.remove(key)
         self.deadlines.pop(key, None)
         self.used.pop(key, None)
-        is_ready = type(value) is Stream  # its readers are told that it is gone
+        is_ready = type(value) is Stream  # its blocked readers get an error
         if event is not None:
             self.touched(key, event, is_ready=is_ready)
         elif is_ready:
@@ -356,27 +379,27 @@ class Database:
         return True
 
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
-        """Something was taken from the aggregate at a key, which goes away when it is empty."""
+        """Reports that elements were removed from the aggregate at a key; deletes the key if it is empty."""
         if value:
             self.touched(key, event)
         else:
             self.delete(key, event + " del")
 
     def set_deadline(self, key: bytes, milliseconds: int) -> None:
-        """Lets an existing key expire at a wall time."""
+        """Makes an existing key expire at a wall time."""
         self.deadlines[key] = milliseconds
         self.keyspace.note_expiry(milliseconds, self.index, key)
         self.touched(key, "expire")
 
     def remove_deadline(self, key: bytes) -> bool:
-        """Lets a key stay for ever; tells whether it had a deadline."""
+        """Makes a key permanent; returns whether it had a deadline."""
         if self.deadlines.pop(key, None) is None:
             return False
         self.touched(key, "persist")
         return True
 
     def expire(self, key: bytes) -> None:
-        """Removes a key because its time has come; it is no change of the command that met it."""
+        """Deletes an expired key; does not count it as a change, since no command made it."""
         keyspace = self.keyspace
         changes = keyspace.changes
         self.delete(key, "expired")
@@ -384,7 +407,7 @@ class Database:
         keyspace.expired += 1
 
     def clear(self) -> None:
-        """Removes every key; ``Keyspace.flush`` tells of it."""
+        """Deletes every key; ``Keyspace.flush`` reports it."""
         self.break_watches(self.watchers.keys() & self.values.keys())
         self.keyspace.changes += len(self.values)
         self.values.clear()
@@ -393,19 +416,19 @@ class Database:
         self._index = None
 
     def exchange(self, other: Database) -> None:
-        """Swaps all that two databases hold."""
+        """Exchanges the contents of two databases."""
         self.values, other.values = other.values, self.values
         self.deadlines, other.deadlines = other.deadlines, self.deadlines
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
     def touched(self, key: bytes, event: str, *, is_ready: bool = False) -> None:
-        """A key changed.
+        """Reports that a key was modified.
 
         Args:
             key: its name.
-            event: the keyspace event, or several with spaces between them; empty if there is none.
-            is_ready: blocked clients may be served by it.
+            event: the keyspace event, or several separated by spaces; empty for none.
+            is_ready: whether clients blocked on the key may now be served.
         """
         self.keyspace.changes += 1
         if is_ready or key in self.heeded:
@@ -418,25 +441,25 @@ class Database:
         kind = None if value is None else type(value)
         self.keyspace.tell(Change(self.index, key, kind, event, modifies, is_ready))
 
-    # Who hears of changes
+    # WATCH
 
     def watch(self, key: bytes, session: Session) -> None:
-        """Makes a client's next EXEC depend on a key staying as it is."""
+        """Makes a client's next EXEC fail if the key is modified before it."""
         self.watchers.setdefault(key, set()).add(session)
 
     def unwatch(self, key: bytes, session: Session) -> None:
-        """It depends on it no more."""
+        """Stops watching a key for a client."""
         self.watchers[key].discard(session)
         if not self.watchers[key]:
             del self.watchers[key]
 
     def break_watches(self, keys: Iterable[bytes]) -> None:
-        """Whoever watches these keys will not have its EXEC."""
+        """Makes the next EXEC fail for every client that watches one of these keys."""
         for key in keys:
             for session in tuple(self.watchers.get(key, ())):
                 session.watched_key_changed()
 
 
 def duplicate(value: Value) -> Value:
-    """A value of its own with the same content."""
+    """A copy of a value."""
     return value if isinstance(value, bytes) else value.copy()

@@ -1,6 +1,6 @@
-"""Libraries of functions: which there are, and how they are kept, given away and taken in.
+"""Libraries of functions: loading, deleting, dumping and restoring them.
 
-Names of functions count in any case, those of libraries do not.
+Names of functions ignore case, names of libraries do not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["POLICIES", "Libraries", "Library"]
 
 POLICIES: Final = (b"APPEND", b"REPLACE", b"FLUSH")
-"""What FUNCTION RESTORE may do about what is there."""
+"""The options of FUNCTION RESTORE for existing libraries."""
 
 NAME: Final = re.compile(rb"[A-Za-z0-9_]+").fullmatch
 
@@ -35,9 +35,9 @@ class Library(NamedTuple):
     """One library.
 
     Attributes:
-        name: as its first line has it.
-        code: its text, first line included.
-        functions: what it has registered.
+        name: from its first line.
+        code: its text, including the first line.
+        functions: the functions it has registered.
     """
 
     name: bytes
@@ -46,10 +46,10 @@ class Library(NamedTuple):
 
 
 class Shelf:
-    """Libraries that stand together: no two have a name, or a function, in common.
+    """Libraries in which no two have the same name, or a function in common.
 
     Args:
-        other: which of them there are to begin with.
+        other: the initial contents.
 
     Attributes:
         libraries: by name.
@@ -63,7 +63,7 @@ class Shelf:
         self.functions: dict[bytes, Registered] = dict(other.functions) if other else {}
 
     def add(self, library: Library) -> None:
-        """Puts a library there, in place of one of its name; raises ``CommandError`` if functions collide."""
+        """Adds a library, or replaces the one with its name; raises ``CommandError`` if functions collide."""
         old = self.libraries.get(library.name)
         others = self.functions.keys() - names(old.functions if old else ())
         for function in library.functions:
@@ -76,7 +76,7 @@ class Shelf:
             self.functions.setdefault(function.name.lower(), function)
 
     def remove(self, library: Library) -> None:
-        """Takes a library away."""
+        """Removes a library."""
         del self.libraries[library.name]
         for name in names(library.functions):
             self.functions.pop(name, None)
@@ -90,7 +90,7 @@ class Libraries:
     """The libraries of one engine.
 
     Args:
-        engine: whose they are.
+        engine: runs their functions.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -100,16 +100,16 @@ class Libraries:
 
     @property
     def libraries(self) -> list[Library]:
-        """All of them."""
+        """All libraries."""
         return list(self._shelf.libraries.values())
 
     @property
     def function_count(self) -> int:
-        """How many functions they have."""
+        """The number of functions of all libraries."""
         return len(self._shelf.functions)
 
     def find(self, name: bytes) -> Registered:
-        """The function of that name, in any case; raises ``CommandError`` if there is none."""
+        """The function with this name, in any case; raises ``CommandError`` if there is none."""
         function = self._shelf.functions.get(name.lower())
         if function is None:
             raise CommandError(errors.NO_FUNCTION)
@@ -121,11 +121,11 @@ class Libraries:
         """Runs a function for a client, and returns its reply.
 
         Args:
-            client: who asked for it.
-            function: one that was found.
+            client: the client that called it.
+            function: a registered function.
             request: FCALL and its arguments.
-            keys: how many of these are keys.
-            is_read_only: it may not write, whatever it says of itself.
+            keys: the number of keys among them.
+            is_read_only: whether it may not write, whatever its flags say.
         """
         flags, refusal = frozenset(function.flags), self._engine.conditions.write_refusal
         is_read_only |= check_flags(flags, is_read_only=is_read_only, write_refusal=refusal)
@@ -140,7 +140,7 @@ class Libraries:
             scripts.end()
 
     def load(self, code: bytes, *, replace: bool) -> bytes:
-        """Takes a library in; returns its name, and raises ``CommandError`` for what is none."""
+        """Loads a library; returns its name. Raises ``CommandError`` if the code is not a library."""
         library = self._read(code, self._shelf, replace=replace)
         self._shelf.add(library)
         self._forget()
@@ -167,16 +167,16 @@ class Libraries:
         return Library(name, code, functions)
 
     def prepare(self) -> Incoming:
-        """A place for libraries that are to take the place of all these."""
+        """A separate collection of libraries, to replace all current ones later."""
         return Incoming(self._read)
 
     def take_over(self, incoming: Incoming) -> None:
-        """Has those libraries, and none of its own any more."""
+        """Replaces all libraries by those of ``prepare``."""
         self._shelf = incoming.shelf
         self._forget()
 
     def delete(self, name: bytes) -> None:
-        """Takes a library away; raises ``CommandError`` if there is none of that name."""
+        """Deletes a library; raises ``CommandError`` if there is none with that name."""
         library = self._shelf.libraries.get(name)
         if library is None:
             raise CommandError(errors.NO_LIBRARY)
@@ -184,21 +184,21 @@ class Libraries:
         self._forget()
 
     def _forget(self) -> None:
-        """Libraries were taken away or replaced."""
+        """Lets the interpreter free functions that were removed or replaced."""
         if self._interpreter is not None:
             self._interpreter.forget()
 
     def flush(self) -> None:
-        """Takes all libraries away, and what they have left in their interpreter."""
+        """Deletes all libraries and their interpreter."""
         self._shelf = Shelf()
         self._interpreter = None
 
     def dump(self) -> bytes:
-        """All libraries as bytes."""
+        """All libraries, as the payload of FUNCTION DUMP."""
         return sealed(b"".join(bytes([LIBRARY]) + string(library.code) for library in self.libraries))
 
     def restore(self, payload: bytes, policy: bytes) -> None:
-        """Takes in what ``dump`` has made, all or nothing; raises ``CommandError``.
+        """Loads the libraries of a payload of ``dump``, all or none; raises ``CommandError``.
 
         Args:
             payload: the bytes.
@@ -221,10 +221,10 @@ class Incoming:
     """Libraries that are not in use yet.
 
     Args:
-        read: makes a library of its text, in view of the others.
+        read: makes a library from its code, given the other libraries.
 
     Attributes:
-        shelf: where they are.
+        shelf: the libraries.
     """
 
     def __init__(self, read: Callable[..., Library]) -> None:
@@ -232,16 +232,16 @@ class Incoming:
         self.shelf = Shelf()
 
     def load(self, code: bytes, *, replace: bool) -> None:
-        """Takes a library in; raises ``CommandError`` for what is none."""
+        """Loads a library; raises ``CommandError`` if the code is not a library."""
         self.shelf.add(self._read(code, self.shelf, replace=replace))
 
     def flush(self) -> None:
-        """Takes all of them away."""
+        """Deletes all of them."""
         self.shelf = Shelf()
 
 
 def read_payload(payload: bytes) -> Iterable[bytes]:
-    """The texts of the libraries in a payload; raises ``CommandError`` where there is anything else."""
+    """The code of the libraries in a payload; raises ``CommandError`` if it contains anything else."""
     try:
         reader = opened(payload)
     except BadPayloadError:
@@ -260,7 +260,7 @@ def read_code(reader: Reader) -> bytes:
 
 
 def read_metadata(code: bytes) -> tuple[bytes, bytes, bytes]:
-    """A library's language, name, and text, whose first line is empty; raises ``CommandError``."""
+    """A library's language, name, and code with an empty first line; raises ``CommandError``."""
     if not code.startswith(b"#!"):
         raise CommandError(errors.NO_METADATA)
     line, end, _ = code.partition(b"\n")

@@ -1,7 +1,7 @@
-"""The listpack: how Redis packs small strings and integers into one block of bytes.
+"""The listpack: Redis's encoding of small strings and integers in one block of bytes.
 
-What is packed is dumped as one. A stream's nodes are listpacks, too, and how many bytes one takes decides
-when the next begins; so sizes are told without packing anything.
+Packed values are dumped as listpacks. A stream's nodes are listpacks, too; their size in bytes decides when
+a new node begins. So sizes can be computed without encoding.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ __all__ = [
 
 END: Final = b"\xff"
 EMPTY: Final = 7
-"""Bytes of a listpack without elements: total size, count and end."""
+"""The size of an empty listpack: total size, count and end."""
 
 UNCOUNTED: Final = 0xFFFF
-"""In place of a number of elements that does not fit."""
+"""Stored in place of a number of elements that does not fit."""
 
 SMALL_INTEGERS: Final = range(1 << 7)
 MIDDLE_INTEGERS: Final = range(-(1 << 12), 1 << 12)
 WIDE_INTEGERS: Final = (2, 3, 4, 8)
-"""How many bytes larger integers have."""
+"""The sizes of larger integers, in bytes."""
 
 SHORT_TEXTS: Final = 1 << 6
 HEADS: Final = tuple(bytes((0x80 | size,)) for size in range(SHORT_TEXTS))
 TAILS: Final = tuple(bytes((1 + size,)) for size in range(SHORT_TEXTS))
-"""What stands before and behind a text of some size."""
+"""The bytes before and after a short text, by its size."""
 
 LONGEST_INTEGER: Final = 20
-"""A text with more bytes is no 64-bit integer."""
+"""A longer text is not a 64-bit integer."""
 
 BACK_LENGTHS: Final = ((127, 1), (16382, 2), (2097150, 3), (268435454, 4))
-"""Up to which size of an element so many bytes tell it again behind it."""
+"""The largest size of an element whose back length takes a number of bytes."""
 
 
 def integer_size(number: int) -> int:
-    """How many bytes a signed 64-bit integer takes, with the byte behind it that tells its size."""
+    """The bytes that a signed 64-bit integer takes, including its back length."""
     if number in SMALL_INTEGERS:
         return 2
     if number in MIDDLE_INTEGERS:
@@ -58,7 +58,7 @@ def integer_size(number: int) -> int:
 
 
 def element_size(text: bytes) -> int:
-    """How many bytes a string takes; one that reads as an integer is kept as that."""
+    """The bytes that a string takes; a string that is an integer is stored as one."""
     size = len(text)
     if size <= LONGEST_INTEGER:
         number = parse_integer(text)
@@ -68,12 +68,12 @@ def element_size(text: bytes) -> int:
 
 
 def back_length_size(size: int) -> int:
-    """How many bytes tell, behind an element of so many bytes, where it begins: 7 bits in each."""
+    """The bytes of an element's back length, which stores its size with 7 bits in each byte."""
     return next((width for most, width in BACK_LENGTHS if size <= most), 5)
 
 
 def back_length(size: int) -> bytes:
-    """The size of an element behind it: the highest bits first, each byte but the first marked."""
+    """The back length of an element: highest bits first, the high bit set in each byte but the first."""
     groups = [size >> 7 * place & 127 for place in reversed(range(back_length_size(size)))]
     return bytes([groups[0], *(group | 128 for group in groups[1:])])
 
@@ -106,7 +106,7 @@ def pack_element(text: bytes) -> bytes:
 
 
 def pack(elements: list[bytes]) -> bytes:
-    """A listpack of elements that are packed already."""
+    """A listpack of encoded elements."""
     body = b"".join(elements)
     count = min(len(elements), UNCOUNTED)
     return (len(body) + EMPTY).to_bytes(4, "little") + count.to_bytes(2, "little") + body + END

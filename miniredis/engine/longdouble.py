@@ -1,7 +1,7 @@
-"""The 80-bit floating point numbers in which Redis keeps INCRBYFLOAT's values and timeouts.
+"""80-bit floating point numbers, which Redis uses for INCRBYFLOAT and for timeouts.
 
-C has them as ``long double``, Python has not: here they are whole numbers times a power of two, every
-operation exact and then rounded to 64 bits of mantissa, half to even. So 0.1 + 0.2 is 0.3, as it is there.
+C has them as ``long double``, Python does not. Here they are integers times a power of two. Every operation
+is exact and then rounded to 64 bits of mantissa, half to even. So 0.1 + 0.2 is 0.3, as in Redis.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ __all__ = ["LongDouble"]
 
 PRECISION: Final = 64
 LOWEST: Final = -16445
-"""The exponent of the last bit of the smallest number."""
+"""The exponent of the lowest bit of the smallest number."""
 HIGHEST: Final = 16384
-"""A number of so many bits is infinite."""
+"""A number with more bits before the point is infinite."""
 
 LONGEST: Final = 5 * 1024 - 1
-"""Redis copies a number's text into a buffer of 5 KiB; what is longer is no number."""
+"""The longest text of a number: Redis copies it into a buffer of 5 KiB."""
 
 DECIMAL: Final = re.compile(rb"([+-]?)([0-9]*+)(?:\.([0-9]*+))?(?:[eE]([+-]?[0-9]++))?").fullmatch
 HEXADECIMAL: Final = re.compile(
@@ -27,32 +27,32 @@ HEXADECIMAL: Final = re.compile(
 INFINITE: Final = re.compile(rb"([+-]?)inf(?:inity)?", re.IGNORECASE).fullmatch
 
 FAR: Final = 20_000
-"""A power of ten, or half a power of two, beyond which no digits that Redis takes bring a number back."""
+"""Texts with a larger power of ten (or twice as large a power of two) are out of range."""
 
 FRACTION: Final = 17
-"""How many digits Redis writes behind the point."""
+"""How many digits Redis writes after the point."""
 
 DIGITS_AT_ONCE: Final = 4000
-"""How many digits Python turns into a number at once without complaint."""
+"""The most digits that Python's ``int`` converts at once by default."""
 SHIFT: Final[int] = 10**DIGITS_AT_ONCE
 
 
 class LongDouble(NamedTuple):
-    """A number: ``mantissa`` times two to the power of ``exponent``; infinite beyond the highest exponent."""
+    """A number: ``mantissa`` times two to the power of ``exponent``; infinite from ``HIGHEST`` on."""
 
     mantissa: int
     exponent: int
 
     @property
     def is_infinite(self) -> bool:
-        """Whether it is plus or minus infinity."""
+        """Whether it is positive or negative infinity."""
         return self.exponent >= HIGHEST
 
     @classmethod
     def parse(cls, text: bytes) -> LongDouble | None:
-        """What C's ``strtold`` makes of a whole text; None if it is no number, or out of range.
+        """The number that C's ``strtold`` reads from a whole text; None if it is none, or out of range.
 
-        Not-a-number is none, nor is a text that begins with a space.
+        Not-a-number and texts with leading white space give None.
         """
         if not 0 < len(text) <= LONGEST:
             return None
@@ -73,7 +73,7 @@ class LongDouble(NamedTuple):
         return finite(rounded(total, 1, low))
 
     def ceiling_of_thousandfold(self) -> int | None:
-        """A thousand times it, rounded as the processor rounds a product, then up; None if infinite."""
+        """1000 times the number, rounded as the processor rounds, then up; None if infinite."""
         product = finite(rounded(self.mantissa * 1000, 1, self.exponent)) if not self.is_infinite else None
         if product is None:
             return None
@@ -82,7 +82,7 @@ class LongDouble(NamedTuple):
         return -(-product.mantissa >> -product.exponent)
 
     def __str__(self) -> str:
-        """As Redis writes it: without an exponent, up to 17 digits behind the point, no zeros at the end."""
+        """Redis's form: no exponent, up to 17 digits after the point, no trailing zeros."""
         digits = decimal_digits(self.mantissa, self.exponent)
         whole, fraction = digits[:-FRACTION], digits[-FRACTION:].rstrip("0")
         text = f"{whole}.{fraction}" if fraction else whole
@@ -120,7 +120,7 @@ def read_hexadecimal(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -
 
 
 def read_power(text: bytes) -> int:
-    """The power behind ``e`` or ``p``, 0 if there is none; of one that is far out, its sign is enough."""
+    """The power after ``e`` or ``p``, 0 without one; if it is out of range, any such number of its sign."""
     if len(text.lstrip(b"+-0")) > len(str(FAR)):
         return -4 * FAR if text.startswith(b"-") else 4 * FAR
     return int(text or b"0")
@@ -131,11 +131,11 @@ def finite(value: LongDouble) -> LongDouble | None:
 
 
 def rounded(numerator: int, denominator: int, exponent: int) -> LongDouble:
-    """The nearest number to a ratio times a power of two; of two as near, the even one."""
+    """The number nearest to a ratio times a power of two; a tie goes to the even one."""
     size = abs(numerator)
     if not size:
         return ZERO
-    places = size.bit_length() - denominator.bit_length() - PRECISION  # or one more
+    places = size.bit_length() - denominator.bit_length() - PRECISION  # may be one too few
     places = max(places, LOWEST - exponent)
     mantissa = divided(size, denominator, places)
     if mantissa.bit_length() > PRECISION:
@@ -147,7 +147,7 @@ def rounded(numerator: int, denominator: int, exponent: int) -> LongDouble:
 
 
 def divided(size: int, denominator: int, places: int) -> int:
-    """A ratio divided by a power of two, to the nearest whole number, half to even."""
+    """A ratio divided by a power of two, rounded to the nearest integer, half to even."""
     if places >= 0:
         denominator <<= places
     else:
@@ -158,7 +158,7 @@ def divided(size: int, denominator: int, places: int) -> int:
 
 
 def decimal_digits(mantissa: int, exponent: int) -> str:
-    """All digits of a number's size, the last 17 of them behind the point."""
+    """The digits of the absolute value of a number, the last 17 of them after the point."""
     return to_text(divided(abs(mantissa) * 10**FRACTION, 1, -exponent)).rjust(FRACTION + 1, "0")
 
 

@@ -1,4 +1,4 @@
-"""A cache that forgets what was unused for longest."""
+"""A cache that drops the least recently used values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class LruCache(Generic[T]):
-    """Values by name, as many as weigh ``most`` together; the newest stays whatever it weighs.
+    """Values by name, up to a total weight of ``most``; the newest value stays whatever its weight.
 
     Args:
-        most: what all of them may weigh.
+        most: the largest total weight.
     """
 
     def __init__(self, most: int) -> None:
@@ -29,7 +29,7 @@ class LruCache(Generic[T]):
         return name in self._values
 
     def get(self, name: bytes) -> T | None:
-        """The value of that name, which counts as used now; None if there is none."""
+        """The value with that name, which becomes the most recently used; None if there is none."""
         found = self._values.get(name)
         if found is None:
             return None
@@ -37,13 +37,13 @@ class LruCache(Generic[T]):
         return found[0]
 
     def add(self, name: bytes, value: T, weight: int) -> None:
-        """Keeps a value, and forgets others where together they weigh too much."""
+        """Adds a value, and drops others while the total weight is too large."""
         self._weight += weight - self._values.pop(name, (None, 0))[1]
         self._values[name] = (value, weight)
         while self._weight > self._most and len(self._values) > 1:
             self._weight -= self._values.popitem(last=False)[1][1]
 
     def clear(self) -> None:
-        """Forgets all."""
+        """Drops all values."""
         self._values.clear()
         self._weight = 0

@@ -1,7 +1,7 @@
-"""What clients hear of others: where messages, keyspace events and tracked keys come together.
+"""Tells clients what other clients do: messages, keyspace events and invalidated keys.
 
-The keyspace tells of every change while somebody wants to hear of any, and otherwise of none but those of
-watched keys: that nobody listens costs nothing.
+The keyspace reports every change only while a client wants events or tracks keys. Otherwise it reports only
+changes of keys that clients watch, so that unused features cost nothing.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ __all__ = ["News"]
 NONE: Final[frozenset[str]] = frozenset()
 POPS: Final = frozenset({"lpop", "rpop"})
 POPPED_UNNOTICED: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
-"""What is popped for a client that waits in one of these is no change to who tracks keys: it was the push."""
+"""Clients blocked in one of these cause no invalidation when they pop: the push did already."""
 
 
 class News:
-    """The news of one server.
+    """Notifies the clients of one server of changes.
 
     Args:
-        keyspace: tells of changes.
-        sessions: all clients, by their numbers.
+        keyspace: reports changes.
+        sessions: all clients, by number.
 
     Attributes:
-        publishing: channels and who listens to them.
+        publishing: channels and their subscribers.
         notifications: keyspace events.
-        tracking: keys that clients keep copies of.
-        running: the client whose command is at work; that of one who does not listen need not be known.
-        are_due: keys that are broadcast have changed in this tick.
+        tracking: the keys that clients cache.
+        running: the client whose command is running; need not be set for one that gets no pushes.
+        are_due: whether keys with broadcast prefixes have changed in this tick.
     """
 
     def __init__(self, keyspace: Keyspace, sessions: dict[int, Session]) -> None:
@@ -51,16 +51,16 @@ class News:
         self.running: Session | None = None
         self._listens = False
         self.are_due = False
-        self._unnoticed = NONE  # the events that are no change to who tracks keys
+        self._unnoticed = NONE  # the events that invalidate no tracked keys
 
     def configure(self, config: Config) -> None:
-        """Takes what the directives say."""
+        """Applies the directives."""
         events = config["notify-keyspace-events"]
         self.notifications.configure(events.letters if isinstance(events, EventClasses) else events)
         self.tracking.most = config.integer("tracking-table-max-keys")
         self._heed()
 
-    # Who listens
+    # Clients
 
     def start_tracking(self, session: Session, tracker: Tracker) -> None:
         """CLIENT TRACKING ON."""
@@ -74,14 +74,14 @@ class News:
             self._heed()
 
     def forget(self, session: Session) -> None:
-        """A client hears of nothing any more."""
+        """Ends all subscriptions and the tracking of a client."""
         self.publishing.forget(session)
         self.stop_tracking(session)
 
-    # What happens
+    # Changes
 
     def attend(self, waiter: Waiter, begins: bool) -> None:
-        """The turn of a blocked client begins, or is over: what it did itself it hears then."""
+        """Called before and after a blocked client is served; it gets its own invalidations afterwards."""
         session = waiter.session
         if begins and session.last_command is not None:
             self.running = session
@@ -94,14 +94,14 @@ class News:
             self.tracking.command_over()
 
     def end_tick(self) -> None:
-        """The tick ends: who asked for broadcasts hears what changed in it."""
+        """Ends a tick: sends the changed keys to clients that track with BCAST."""
         self.tracking.forget_surplus(None)
         if self.are_due:
             self.are_due = False
             self.tracking.broadcast()
 
     def _heed(self) -> None:
-        """Hears of what somebody asked for, and of nothing else."""
+        """Listens to all changes if a client wants events or tracks keys, and otherwise not."""
         classes = self.notifications.classes
         self._keyspace.tells_misses = "m" in classes
         is_needed = bool(classes) or self.tracking.is_awaited
@@ -110,7 +110,7 @@ class News:
             (self._keyspace.listen if is_needed else self._keyspace.unlisten)(self.hear)
 
     def hear(self, change: Change) -> None:
-        """A key changed, or all: who tracks keys is told, and who listens to keyspace events."""
+        """Handles a change: invalidates tracked keys and publishes keyspace events."""
         if change.key is None:
             if change.event in {"flush", "replaced"}:
                 self.tracking.flushed(self.running)

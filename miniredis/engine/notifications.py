@@ -1,6 +1,6 @@
-"""Keyspace events: what happens to keys, told on channels to whoever listens.
+"""Keyspace events: messages about changes of keys, on the channels of ``notify-keyspace-events``.
 
-To tell of a new event, give it a class in ``CLASSES``.
+To add an event, add its name to its class in ``NAMES``.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ NAMES: Final = {
     "m": "keymiss",
     "n": "new",
 }
-"""The events of each class, by its letter."""
+"""The names of the events of each class, by the letter of the class."""
 
 CLASSES: Final = {event: letter for letter, events in NAMES.items() for event in events.split()}
-"""The class of each event."""
+"""The letter of the class of each event."""
 
 ALL: Final = "g$lshzxetd"
-"""The classes that ``A`` stands for, in the order in which they are shown."""
+"""The classes that ``A`` means, in the order of CONFIG GET."""
 
 LETTERS: Final = frozenset(ALL + "AKEmn")
 
 
 def shown(letters: str) -> str:
-    """Classes as CONFIG GET shows them: ``n`` does not show beside ``A``, though it holds."""
+    """Classes as CONFIG GET shows them: beside ``A``, ``n`` is not shown although it is set."""
     classes = "A" if "A" in letters or set(ALL) <= set(letters) else each_of(ALL + "n", letters)
     return classes + each_of("KEm", letters)
 
@@ -66,10 +66,10 @@ class Notifications:
     """Publishes keyspace events.
 
     Args:
-        publishing: where.
+        publishing: sends the messages.
 
     Attributes:
-        classes: of the events that are told of; none if nobody asked for channels to tell them on.
+        classes: of the events that are published; empty if neither ``K`` nor ``E`` is set.
     """
 
     def __init__(self, publishing: Publishing) -> None:
@@ -78,13 +78,13 @@ class Notifications:
         self._by_key = self._by_event = False
 
     def configure(self, letters: str) -> None:
-        """Takes what ``notify-keyspace-events`` asks for."""
+        """Applies ``notify-keyspace-events``."""
         wanted = frozenset(letters.replace("A", ALL))
         self._by_key, self._by_event = "K" in wanted, "E" in wanted
         self.classes = wanted - {"K", "E"} if self._by_key or self._by_event else frozenset()
 
     def tell(self, database: int, key: bytes, events: str) -> None:
-        """Something happened to a key; several events have spaces between them."""
+        """Publishes the events of a key; several events are separated by spaces."""
         for event in events.split():
             if CLASSES[event] in self.classes and self._publishing.is_heard:
                 self._publish(database, key, event)
@@ -98,14 +98,14 @@ class Notifications:
 
 
 BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired".split())
-"""The events that clients hear of before those are told who track the key; of others they hear after it."""
+"""The events that are published before the key is invalidated for tracking clients; others after it."""
 
 TRACKED_AS: Final = {
     "spop": "del",
     **dict.fromkeys("sinterstore sunionstore sdiffstore".split(), ""),
     **dict.fromkeys("zunionstore zinterstore zdiffstore zrangestore xgroup-create".split(), ""),
 }
-"""For some events, by which other one it goes whether those who track the key are told behind the reply."""
+"""For some events, another one by which ``LATE`` decides whether invalidations come after the reply."""
 
 LATE: Final = {
     "expire pexpire expireat pexpireat": "expire",
@@ -135,9 +135,9 @@ LATE: Final = {
     "xgroup|setid": "xgroup-setid",
     "xgroup|destroy": "xgroup-destroy",
 }
-"""By commands, the events that Redis tells of only when it has answered; a client may hear of its own.
+"""By command, the events that Redis publishes after it has replied; its own client gets them after the reply.
 
-Some it tells of in the midst of its answer, which no client can make sense of. Here they come before it.
+Redis publishes some other events in the middle of a reply, which no client can parse; here they come before.
 """
 
 AFTER_REPLY: Final = {
@@ -149,7 +149,7 @@ NONE: Final[frozenset[str]] = frozenset()
 
 
 def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
-    """The events of a request that its client hears of behind the reply.
+    """The events of a request that its own client gets after the reply.
 
     Args:
         command: its name, in lower case.

@@ -1,7 +1,7 @@
-"""Numbers as Redis reads them from arguments.
+"""Numbers as Redis parses them in arguments.
 
-Python's ``int`` and ``float`` take other things (spaces, underscores, plus signs, leading zeros), so the
-reading is ours. The functions named after a C function of Redis take exactly what that function takes.
+Python's ``int`` and ``float`` accept other texts (spaces, underscores, plus signs, leading zeros), so they
+are not used alone. A function that names a C function of Redis accepts exactly what that function accepts.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = [
 MIN: Final = -(1 << 63)
 MAX: Final = (1 << 63) - 1
 
-# Repeats are possessive (``++``, ``*+``): they never give back what they took, so that reading takes time in
-# proportion to the text, whatever the text. tests/test_patterns.py judges all patterns by that.
+# Quantifiers are possessive (``++``, ``*+``): they do not backtrack, so that parsing takes linear time for
+# any text. tests/test_patterns.py checks this for all patterns.
 DECIMAL: Final = re.compile(rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?").fullmatch
 HEXADECIMAL: Final = re.compile(
     rb"[+-]?0x(?:[0-9a-f]++(?:\.[0-9a-f]*+)?|\.[0-9a-f]++)(?:p[+-]?[0-9]++)?"
@@ -47,15 +47,15 @@ HEXADECIMAL: Final = re.compile(
 INFINITE: Final = re.compile(rb"[+-]?inf(?:inity)?").fullmatch
 ZERO: Final = ord("0")
 SMALLEST_NORMAL: Final = 2.0**-1022
-"""Below it, a double loses digits, which C reports as out of range."""
+"""Smaller doubles lose precision, which C reports as out of range."""
 
 
 def parse_integer(text: bytes | bytearray) -> int | None:
-    """A signed 64-bit integer in its one canonical form (``string2ll``), else None."""
+    """A signed 64-bit integer in canonical form (``string2ll``); otherwise None."""
     size = len(text)
     if size < 19 and text.isdigit() and (text[0] != ZERO or size == 1):
         return int(text)
-    if size > DIGITS_OF_64 or not text[1:].isdigit():  # but for its sign
+    if size > DIGITS_OF_64 or not text[1:].isdigit():  # except for a sign
         return None
     try:
         value = int(text)
@@ -65,7 +65,7 @@ def parse_integer(text: bytes | bytearray) -> int | None:
 
 
 def fits(number: int, width: int) -> bool:
-    """Whether an integer fits into so many bytes, sign included."""
+    """Whether a signed integer fits into ``width`` bytes."""
     return -(1 << 8 * width - 1) <= number < 1 << 8 * width - 1
 
 
@@ -73,14 +73,14 @@ LEADING_INTEGER: Final = re.compile(rb"[ \t\n\v\f\r]*+([+-]?)0*+([0-9]*+)").matc
 
 
 def leading_integer(text: bytes) -> int:
-    """The 32-bit integer at the start of a text, as C's ``atoi`` finds it; 0 if there is none."""
+    """The 32-bit integer at the start of a text, as C's ``atoi`` parses it; 0 if there is none."""
     return (leading_long(text) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def leading_long(text: bytes) -> int:
-    """The 64-bit integer at the start of a text, as ``strtol`` finds it; the nearest if it is too large."""
+    """The 64-bit integer at the start of a text, as ``strtol`` parses it; clamped if it is too large."""
     match = LEADING_INTEGER(text)
-    assert match is not None  # it fits the empty text
+    assert match is not None  # it matches the empty text
     number = int(match[2][:DIGITS_OF_64] or b"0")
     return max(-number, MIN) if match[1] == b"-" else min(number, MAX)
 
@@ -90,7 +90,7 @@ DIGITS_OF_64: Final = 21
 
 
 def read_integer(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
-    """An integer argument; raises ``error`` as a ``CommandError`` where it is none."""
+    """An integer argument; raises ``error`` as a ``CommandError`` if it is not one."""
     value = parse_integer(text)
     if value is None:
         raise CommandError(error)
@@ -98,7 +98,7 @@ def read_integer(text: bytes, error: bytes = NOT_AN_INTEGER) -> int:
 
 
 def read_range(text: bytes, low: int, high: int, error: bytes) -> int:
-    """An integer between two bounds, both allowed; raises ``error`` for anything else."""
+    """An integer between two bounds, both allowed; otherwise raises ``error`` as a ``CommandError``."""
     value = parse_integer(text)
     if value is None or not low <= value <= high:
         raise CommandError(error)
@@ -114,9 +114,9 @@ def read_positive(text: bytes) -> int:
 
 
 def read_timeout(text: bytes) -> int | None:
-    """A blocking command's timeout in seconds, as whole milliseconds; None means for ever.
+    """The timeout of a blocking command, from seconds to milliseconds; None means for ever.
 
-    The rounding is up, so -0.0001 is 0 and waits for ever (``getTimeoutFromObjectOrReply``).
+    It is rounded up, so -0.0001 is 0 and means for ever (``getTimeoutFromObjectOrReply``).
     """
     if len(text) < 10 and text.isdigit():  # as most clients write it
         return int(text) * 1000 or None
@@ -124,15 +124,15 @@ def read_timeout(text: bytes) -> int | None:
     if seconds is None:
         raise CommandError(TIMEOUT_NOT_A_FLOAT)
     milliseconds = seconds.ceiling_of_thousandfold()
-    if milliseconds is None or not 0 <= milliseconds <= MAX:  # what is too large wraps to a negative number
+    if milliseconds is None or not 0 <= milliseconds <= MAX:  # larger values wrap to negative ones in Redis
         raise CommandError(TIMEOUT_NEGATIVE)
     return milliseconds or None
 
 
 def parse_double(text: bytes) -> float | None:
-    """A whole text, up to a NUL, as C's ``strtod`` takes it; None if it is no number, or out of range.
+    """A number that is the whole text up to a NUL, as C's ``strtod``; None if it is not one, or out of range.
 
-    White space before it is passed over, and no text at all counts as 0. Not-a-number is none.
+    Leading white space is skipped, and an empty text is 0. Not-a-number gives None.
     """
     if DECIMAL(text) and SMALLEST_NORMAL < abs(value := float(text)) < math.inf:  # as most are
         return value
@@ -152,7 +152,7 @@ def parse_double(text: bytes) -> float | None:
 
 
 def read_milliseconds(text: bytes) -> int | None:
-    """A timeout in whole milliseconds; None means for ever."""
+    """A timeout in milliseconds; None means for ever."""
     milliseconds = read_integer(text, TIMEOUT_NOT_AN_INTEGER)
     if milliseconds < 0:
         raise CommandError(TIMEOUT_NEGATIVE)

@@ -1,4 +1,4 @@
-"""What is told of commands after they ran: statistics, the slow log, and the lines of MONITOR."""
+"""What is recorded about commands that ran: statistics, the slow log, and the lines of MONITOR."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["Calls", "SlowEntry", "SlowLog", "Statistics", "monitor_line"]
 
 @dataclass(slots=True)
 class Calls:
-    """How often one command was called, and how it went.
+    """Counts of one command.
 
     Attributes:
         count: how often it ran.
-        seconds: how long in all.
+        seconds: how long it ran in total.
         rejected: how often the gate refused it.
-        failed: how often it answered with an error.
+        failed: how often it replied with an error.
     """
 
     count: int = 0
@@ -48,7 +48,7 @@ class SlowEntry(NamedTuple):
         number: rising, never used again.
         seconds: when it ran, since the epoch.
         microseconds: how long it took.
-        arguments: as far as they are kept.
+        arguments: the request, shortened.
         address: of the client.
         name: of the client.
     """
@@ -63,12 +63,12 @@ class SlowEntry(NamedTuple):
 
 @dataclass(slots=True)
 class SlowLog:
-    """The commands that took longest, newest first.
+    """The latest slow commands, newest first.
 
     Attributes:
-        entries: of so many commands.
-        most: how many are kept.
-        next_number: of an entry.
+        entries: the commands.
+        most: how many entries are kept.
+        next_number: the number of the next entry.
     """
 
     entries: deque[SlowEntry] = field(default_factory=deque)
@@ -76,7 +76,7 @@ class SlowLog:
     next_number: int = 0
 
     def add(self, session: Session, args: list[bytes], microseconds: int) -> None:
-        """Adds a command, and forgets the oldest beyond so many."""
+        """Adds a command, and drops the oldest entries beyond ``most``."""
         seconds = session.engine.now.wall // 1_000_000
         kept = shortened(args)
         entry = SlowEntry(self.next_number, seconds, microseconds, kept, session.address, session.name)
@@ -87,7 +87,7 @@ class SlowLog:
 
 
 def shortened(args: list[bytes]) -> list[bytes]:
-    """Arguments as the slow log keeps them: not too many, and none too long."""
+    """Arguments as the slow log keeps them: limited in number and length."""
     if len(args) <= MOST_ARGUMENTS:
         return [cut(argument) for argument in args]
     left = len(args) - MOST_ARGUMENTS + 1
@@ -101,26 +101,30 @@ def cut(argument: bytes) -> bytes:
 
 
 class Statistics(dict["Command", Calls]):
-    """What is counted since the start, or since CONFIG RESETSTAT: the calls of every command, and more.
+    """Counters since the start, or since CONFIG RESETSTAT: the calls of every command, and more.
 
     Args:
-        stopwatch: tells seconds since some fixed point.
+        stopwatch: returns seconds since some fixed point.
 
     Attributes:
-        lap: what the stopwatch told when the last command was over: the next one begins then.
-        slow: seconds from which on a command is slow.
-        slow_log: those that were.
-        errors: by their codes, how often each was told.
-        connections: how many clients came.
-        rejected_connections: how many more were turned away.
+        stopwatch: the same, and ahead by the seconds that DEBUG SLEEP took.
+        lap: the stopwatch when the last command ended, which is when the next one begins.
+        slow: seconds at which a command is slow.
+        slow_log: the slow commands.
+        errors: error replies, by their code.
+        connections: clients that were accepted.
+        rejected_connections: clients that were refused.
         input_bytes: received.
         output_bytes: sent.
+        replication_input_bytes: of those received, snapshots and streams of a master.
+        replication_output_bytes: of those sent, snapshots and the stream for replicas.
         memory_peak: the most memory that INFO has seen, in bytes.
     """
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
         super().__init__()
-        self.stopwatch = stopwatch
+        self._slept = 0.0  # by DEBUG SLEEP
+        self.use(stopwatch)
         self.lap = 0.0
         self.slow = math.inf
         self.slow_log = SlowLog()
@@ -132,46 +136,64 @@ class Statistics(dict["Command", Calls]):
         calls = self[command] = Calls()
         return calls
 
+    def use(self, stopwatch: Callable[[], float]) -> None:
+        """Measures commands by this stopwatch."""
+        self._stopwatch = self.stopwatch = stopwatch
+
+    def sleep(self, seconds: float) -> None:
+        """Counts DEBUG SLEEP as time of the command, though the server sleeps only after it."""
+        self._slept += seconds
+        self.stopwatch = self._ahead
+
+    def _ahead(self) -> float:
+        return self._stopwatch() + self._slept
+
     def configure(self, config: Config) -> None:
-        """Takes what the directives say."""
+        """Applies the directives."""
         threshold = config.integer("slowlog-log-slower-than")  # microseconds
         self.slow = math.inf if threshold < 0 else threshold / 1_000_000
         self.slow_log.most = config.integer("slowlog-max-len")
 
     def reset(self) -> None:
-        """CONFIG RESETSTAT: counts from zero again."""
+        """CONFIG RESETSTAT: resets the counters."""
         self.clear()
         self.errors.clear()
         self.connections = self.rejected_connections = 0
         self.input_bytes = self.output_bytes = 0
+        self.replication_input_bytes = self.replication_output_bytes = 0
+
+    def count_replication_input(self, size: int) -> None:
+        """A master has sent so many bytes of its data."""
+        self.input_bytes += size
+        self.replication_input_bytes += size
 
     def start_lap(self) -> None:
-        """A command is about to begin, after a time in which there was none."""
+        """Starts timing a command after an idle time."""
         self.lap = self.stopwatch()
 
     @property
     def total(self) -> int:
-        """How many commands ran."""
+        """The number of commands that ran."""
         return sum(calls.count for calls in self.values())
 
     def count_error(self, error: CommandError) -> CommandError:
-        """Some client is told an error; returns it."""
+        """Counts an error that a client gets; returns it."""
         self.errors[error.message.split(b" ", 1)[0]] += 1
-        return error.with_traceback(None)  # its frames would hold what the command worked on
+        return error.with_traceback(None)  # its frames would keep the command's values alive
 
     def failed(self, command: Command, error: CommandError) -> CommandError:
-        """A command ran, and its reply is an error; returns it."""
+        """Counts a command that replied with an error; returns the error."""
         self[command].failed += 1
         return self.count_error(error)
 
     def rejected(self, command: Command | None, error: CommandError) -> CommandError:
-        """A command was not run; returns the error that says why."""
+        """Counts a command that the gate refused; returns the error."""
         if command is not None:
             self[command].rejected += 1
         return self.count_error(error)
 
     def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
-        """Keeps a slow command in mind, unless it hides what it is told."""
+        """Adds a slow command to the slow log, unless the command is excluded from it."""
         if "skip_slowlog" not in command.flags:
             self.slow_log.add(session.client, args, int(seconds * 1_000_000))
 
@@ -183,7 +205,7 @@ NAMED: Final = {
 
 
 def quoted(argument: bytes) -> bytes:
-    """An argument between quotes, as redis-cli shows it."""
+    """An argument in quotes, as redis-cli shows it."""
 
     def escaped(match: re.Match[bytes]) -> bytes:
         return NAMED.get(match[0]) or b"\\x%02x" % ord(match[0])

@@ -1,7 +1,7 @@
-"""Scored members in order: by score, and by their bytes where scores are equal.
+"""Entries of a sorted set in order: by score, then by the bytes of the member.
 
-A list of blocks, each a sorted list of a bounded size, and the last entry of each block to find one by. To
-insert, to remove and to tell a rank take time in proportion to the square root of the number of members.
+They are a list of blocks, each a sorted list of bounded size, with an index of the last entry of each block.
+Inserting, removing and finding a rank take time proportional to the square root of the number of entries.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Final, TypeAlias
 __all__ = ["Entry", "Ordered"]
 
 Entry: TypeAlias = tuple[float, bytes]
-"""A score and its member, which compare as Redis compares them; so minus zero equals zero."""
+"""A score and its member. Tuples compare as Redis compares entries; minus zero equals zero."""
 
 FULL: Final = 1024
-"""A block of more entries is cut into two."""
+"""A block with more entries is split in two."""
 
 SPARSE: Final = 128
-"""A block of fewer joins its neighbour."""
+"""A block with fewer entries is merged with a neighbour."""
 
 
 class Ordered:
-    """Entries in order, none of them twice.
+    """Distinct entries in order.
 
     Args:
         entries: in order.
@@ -49,7 +49,7 @@ class Ordered:
         return chain.from_iterable(map(reversed, reversed(self._blocks)))
 
     def add(self, entry: Entry) -> None:
-        """Puts an entry that is not there in its place."""
+        """Inserts a new entry."""
         self._size += 1
         if not self._blocks:
             self._blocks, self._lasts = [[entry]], [entry]
@@ -62,7 +62,7 @@ class Ordered:
             self._cut(at)
 
     def remove(self, entry: Entry) -> None:
-        """Takes out an entry that is there."""
+        """Removes an existing entry."""
         self._size -= 1
         at = bisect_left(self._lasts, entry)
         block = self._blocks[at]
@@ -70,14 +70,14 @@ class Ordered:
         self._tidy(at)
 
     def count_below(self, entry: Entry) -> int:
-        """How many entries come before one, which need not be there: the rank it has if it is."""
+        """The number of entries before one, which need not exist: its rank if it does."""
         at = bisect_left(self._lasts, entry)
         if at == len(self._blocks):
             return self._size
         return sum(map(len, self._blocks[:at])) + bisect_left(self._blocks[at], entry)
 
     def count_first(self, holds: Callable[[Entry], bool]) -> int:
-        """How many entries come first of which something holds that holds of no entry behind them."""
+        """The number of entries before the first for which ``holds`` is False; no later one may give True."""
         at = bisect_left(self._lasts, True, key=lambda entry: not holds(entry))
         if at == len(self._blocks):
             return self._size
@@ -85,7 +85,7 @@ class Ordered:
         return sum(map(len, self._blocks[:at])) + inside
 
     def between(self, first: int, end: int) -> list[Entry]:
-        """The entries from one rank up to another, that one excluded."""
+        """The entries from rank ``first`` up to, but not including, rank ``end``."""
         if first >= end:
             return []
         (head, start), (tail, stop) = self._place(first), self._place(end - 1)
@@ -95,7 +95,7 @@ class Ordered:
         return [*self._blocks[head][start:], *whole, *self._blocks[tail][: stop + 1]]
 
     def remove_between(self, first: int, end: int) -> list[Entry]:
-        """Takes out the entries from one rank up to another, that one excluded, and returns them."""
+        """Removes and returns the entries from rank ``first`` up to, but not including, rank ``end``."""
         removed = self.between(first, end)
         if not removed:
             return removed
@@ -110,11 +110,11 @@ class Ordered:
         return removed
 
     def copy(self) -> Ordered:
-        """The same entries."""
+        """A copy."""
         return Ordered(self)
 
     def _place(self, rank: int) -> tuple[int, int]:
-        """The block that has the entry of a rank, and where in it, sought from the nearer end."""
+        """The block of the entry with a rank and its position there, searched from the nearer end."""
         if rank < self._size // 2:
             at = 0
             while rank >= len(self._blocks[at]):
@@ -135,7 +135,7 @@ class Ordered:
         self._lasts.insert(at, block[half - 1])
 
     def _tidy(self, at: int) -> None:
-        """A block was changed: it goes away when it is empty, joins another when sparse, is cut when full."""
+        """Restores the limits of a changed block: deletes an empty one, merges a sparse, splits a full."""
         block = self._blocks[at]
         if not block:
             del self._blocks[at], self._lasts[at]
@@ -147,7 +147,7 @@ class Ordered:
             self._cut(at)
 
     def _join(self, at: int) -> None:
-        """Makes one block of two neighbours."""
+        """Merges two neighbouring blocks."""
         self._blocks[at] += self._blocks.pop(at + 1)
         del self._lasts[at]
         if len(self._blocks[at]) > FULL:

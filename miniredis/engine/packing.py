@@ -1,4 +1,4 @@
-"""How much Redis packs into one run of bytes: small aggregates as a whole, streams node by node."""
+"""The limits up to which Redis packs small aggregates and stream nodes into one listpack or intset."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Packing"]
 
 
 class Packing(NamedTuple):
-    """The limits, as the directives of their names set them.
+    """The limits, from the directives.
 
     Attributes:
         hash_entries: the most fields of a packed hash (``hash-max-listpack-entries``).
-        hash_value: the most bytes of a field or a value in one (``hash-max-listpack-value``).
+        hash_value: the most bytes of its fields and values (``hash-max-listpack-value``).
         set_integers: the most members of a set of integers (``set-max-intset-entries``).
         sorted_set_entries: the most members of a packed sorted set (``zset-max-listpack-entries``).
-        sorted_set_value: the most bytes of a member of one (``zset-max-listpack-value``).
+        sorted_set_value: the most bytes of its members (``zset-max-listpack-value``).
         stream_node: when a node of a stream is full.
     """
 

@@ -1,8 +1,8 @@
-"""Sorting as much of a list as is asked for: the quicksort of Bentley and McIlroy, as Redis's SORT uses it.
+"""Partial sorting by the quicksort of Bentley and McIlroy, as Redis's SORT uses it with LIMIT.
 
-It is not stable, so which of several equal items a LIMIT shows depends on each step of it: where the pivots
-come from, and what is swapped with what. Hence this follows the published algorithm ("Engineering a Sort
-Function", 1993) swap by swap. Parts that hold nothing of what is asked for stay unsorted.
+It is not stable, so the algorithm's steps decide which of several equal items a LIMIT returns: how pivots are
+chosen, and which items are swapped. Hence this module follows the published algorithm ("Engineering a Sort
+Function", 1993) swap by swap. Parts outside the requested range stay unsorted.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, Final
 __all__ = ["partly_sorted"]
 
 SMALL: Final = 7
-"""Fewer items than this are sorted by insertion; more have the median of three as their pivot."""
+"""Fewer items are sorted by insertion; more use the median of three as their pivot."""
 
 LARGE: Final = 40
-"""More items than this have the median of three medians as their pivot."""
+"""More items use the median of three medians as their pivot."""
 
 
 def partly_sorted(weights: Sequence[Any], first: int, last: int) -> list[int]:
-    """The indexes of the items, those from ``first`` to ``last`` (both included) where sorting puts them.
+    """The indexes of the items, of which those from ``first`` to ``last`` (included) are in sorted order.
 
     Args:
-        weights: by which the items compare, in the order of the items.
-        first: the first place that has to be right.
+        weights: the sort keys, in the order of the items.
+        first: the first position that must be correct.
         last: the last one.
     """
     items = list(range(len(weights)))
@@ -41,7 +41,7 @@ def partly_sorted(weights: Sequence[Any], first: int, last: int) -> list[int]:
 
 
 def matters(part: tuple[int, int], first: int, last: int) -> bool:
-    """Whether there is something to sort in a part, and it reaches into the places that have to be right."""
+    """Whether a part has something to sort and overlaps the positions that must be correct."""
     start, end = part
     outside = (first < start and last < start) or (first >= end and last >= end)
     return end - start > 1 and not outside
@@ -56,9 +56,9 @@ def insert_in_order(items: list[int], weights: Sequence[Any], start: int, end: i
 
 
 def partition(items: list[int], weights: Sequence[Any], start: int, end: int) -> tuple[int, int]:
-    """Puts lesser items before those that equal the pivot, and greater ones behind; returns how many of each.
+    """Moves lesser items before those equal to the pivot and greater ones after; returns the number of each.
 
-    Equal ones gather at both ends (up to ``left``, from ``right`` on) and are swapped to the middle at last.
+    Equal items gather at both ends (up to ``left``, from ``right`` on) and are finally swapped to the middle.
     """
     swap(items, start, pivot_of(items, weights, start, end))
     pivot = weights[items[start]]
@@ -86,7 +86,7 @@ def partition(items: list[int], weights: Sequence[Any], start: int, end: int) ->
 
 
 def pivot_of(items: list[int], weights: Sequence[Any], start: int, end: int) -> int:
-    """Where the pivot is taken from."""
+    """The position of the pivot."""
     count = end - start
     low, middle, high = start, start + count // 2, end - 1
     if count == SMALL:
@@ -100,7 +100,7 @@ def pivot_of(items: list[int], weights: Sequence[Any], start: int, end: int) -> 
 
 
 def median(items: list[int], weights: Sequence[Any], one: int, two: int, three: int) -> int:
-    """Which of three places holds the item between the other two."""
+    """Which of three positions holds the median item."""
     a, b, c = weights[items[one]], weights[items[two]], weights[items[three]]
     if a < b:
         return two if b < c else three if a < c else one
@@ -112,6 +112,6 @@ def swap(items: list[int], one: int, other: int) -> None:
 
 
 def swap_runs(items: list[int], start: int, end: int, count: int) -> None:
-    """Exchanges ``count`` items from ``start`` on with those before ``end``."""
+    """Exchanges the ``count`` items from ``start`` on with the ``count`` items before ``end``."""
     other = end - count
     items[start : start + count], items[other:end] = items[other:end], items[start : start + count]

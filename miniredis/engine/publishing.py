@@ -1,8 +1,8 @@
-"""Channels, patterns and shard channels: who listens to what, and who hears a message.
+"""Pub/Sub: the subscribers of channels, patterns and shard channels, and the delivery of messages.
 
-A message goes to those who listen to its channel, in the order in which they began to; then to those who
-listen to patterns that fit it, pattern by pattern. Who listens in several ways hears it as often. It is sent
-at once, between the replies of whatever runs, whether or not CLIENT REPLY wants those.
+A message goes to the subscribers of its channel, in the order in which they subscribed, then to those of
+matching patterns, pattern by pattern. A client with several matching subscriptions gets it several times. It
+is queued at once, between the subscriber's replies, even if CLIENT REPLY is OFF.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["CHANNELS", "PATTERNS", "SHARDS", "Kind", "Publishing"]
 
 
 class Kind(NamedTuple):
-    """A way to listen, and what is said of it.
+    """A kind of subscription, and the first words of its messages.
 
     Attributes:
-        begins: the first word when somebody begins to listen.
-        ends: when somebody ceases to.
-        message: of what is heard.
+        begins: confirms a subscription.
+        ends: confirms its end.
+        message: introduces a published message.
     """
 
     begins: bytes
@@ -44,31 +44,31 @@ COUNTED_WITH: Final = {
     PATTERNS: (CHANNELS, PATTERNS),
     SHARDS: (SHARDS,),
 }
-"""What a client is told it listens to in all, when it begins or ceases to listen in one of these ways."""
+"""The kinds whose subscriptions are counted in the confirmation of each kind."""
 
 Listeners: TypeAlias = "dict[bytes, dict[Session, None]]"
 
 
 class Publishing:
-    """Who listens to what, on one server.
+    """The subscriptions of one server.
 
     Attributes:
-        listeners: for each way to listen, by the name of what is listened to.
+        listeners: by kind and name of the channel or pattern, the subscribers.
     """
 
     def __init__(self) -> None:
         self.listeners: dict[Kind, Listeners] = {CHANNELS: {}, PATTERNS: {}, SHARDS: {}}
-        self._fits: dict[bytes, Callable[[bytes], bool]] = {}  # of each pattern
+        self._fits: dict[bytes, Callable[[bytes], bool]] = {}  # by pattern, whether a channel matches it
 
     @property
     def is_heard(self) -> bool:
-        """Whether anybody could hear a message to some channel."""
+        """Whether a client has a subscription to a channel or pattern."""
         return bool(self.listeners[CHANNELS] or self.listeners[PATTERNS])
 
-    # Listening
+    # Subscribing
 
     def begin(self, session: Session, kind: Kind, name: bytes) -> None:
-        """A client listens to something from now on, if it does not yet; it is told so."""
+        """Subscribes a client, unless it is subscribed already, and confirms it."""
         self.listeners[kind].setdefault(name, {})[session] = None
         session.subscriptions.setdefault(kind, {})[name] = None
         session.listen()
@@ -77,12 +77,12 @@ class Publishing:
         session.push(encode(Push([kind.begins, name, count(session, kind)]), session.resp))
 
     def end(self, session: Session, kind: Kind, name: bytes) -> None:
-        """A client ceases to listen to something, if it did; it is told so."""
+        """Ends a subscription, if there is one, and confirms it."""
         self._drop(session, kind, name)
         session.push(encode(Push([kind.ends, name, count(session, kind)]), session.resp))
 
     def end_all(self, session: Session, kind: Kind) -> None:
-        """A client ceases to listen in one way; it is told so for each thing, or once if there was none."""
+        """Ends all subscriptions of a kind and confirms each; confirms once if there was none."""
         names = tuple(session.subscriptions.get(kind, ()))
         for name in names:
             self.end(session, kind, name)
@@ -90,7 +90,7 @@ class Publishing:
             session.push(encode(Push([kind.ends, None, count(session, kind)]), session.resp))
 
     def forget(self, session: Session) -> None:
-        """A client listens to nothing any more, and is not told."""
+        """Ends all subscriptions of a client without confirming it."""
         for kind, names in tuple(session.subscriptions.items()):
             for name in tuple(names):
                 self._drop(session, kind, name)
@@ -113,39 +113,39 @@ class Publishing:
     # Publishing
 
     def publish(self, channel: bytes, message: bytes, event: str = "") -> int:
-        """Sends a message to all who listen to a channel, or to a pattern that fits it.
+        """Sends a message to the subscribers of a channel and of matching patterns.
 
         Args:
-            channel: where it is sent.
-            message: what is sent.
-            event: the keyspace event that it tells of, if it does.
+            channel: its channel.
+            message: its payload.
+            event: the keyspace event that it reports; empty for none.
 
         Returns:
-            How often it was sent.
+            How often it was delivered.
         """
         parts = [CHANNELS.message, channel, message]
         times = deliver(self.listeners[CHANNELS].get(channel, ()), parts, event)
         for pattern, listeners in tuple(self.listeners[PATTERNS].items()):
-            fits = self._fits.get(pattern)  # None once the last who listened was hung up on meanwhile
+            fits = self._fits.get(pattern)  # None if its last subscriber was disconnected meanwhile
             if fits is not None and fits(channel):
                 times += deliver(listeners, [PATTERNS.message, pattern, channel, message], event)
         return times
 
     def publish_sharded(self, channel: bytes, message: bytes) -> int:
-        """Sends a message to all who listen to a shard channel; returns how many they are."""
+        """Sends a message to the subscribers of a shard channel; returns their number."""
         return deliver(self.listeners[SHARDS].get(channel, ()), [SHARDS.message, channel, message])
 
 
 def count(session: Session, kind: Kind) -> int:
-    """To how much a client listens, as it is told."""
+    """The number of subscriptions in a confirmation."""
     return sum(len(session.subscriptions.get(each, ())) for each in COUNTED_WITH[kind])
 
 
 def deliver(listeners: Iterable[Session], parts: list[bytes], event: str = "") -> int:
-    """Pushes something to some clients; returns how many they are."""
+    """Pushes a message to some clients; returns their number."""
     push = Push(parts)
     encoded: dict[int, Output] = {}
-    hearing = tuple(listeners)  # who has too much to read is hung up on meanwhile
+    hearing = tuple(listeners)  # clients with too much output are disconnected meanwhile
     for session in hearing:
         resp = session.resp
         if session.flags & CLOSING:

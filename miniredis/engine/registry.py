@@ -1,8 +1,8 @@
-"""What a command is, and the table of all of them.
+"""The table of all commands, and what a declaration of a command says.
 
-A command stands in one place: its name, arity, flags, key positions and code, as one decorated function in a
-module of ``commands/``. Everything else (the gate, COMMAND, key extraction) reads the table built here.
-Declarations use the words of Redis's COMMAND reply; a test compares them with a real server's.
+A command is declared in one place: a decorated function in a module of ``commands/`` has its name, arity,
+flags, key positions and code. The gate, COMMAND and key extraction read the table built from these
+declarations. They use the terms of Redis's COMMAND reply; a test compares them with a real server's.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ IMPLIED: Final = {
 
 
 class Keys(NamedTuple):
-    """Where a command's keys are.
+    """The positions of a command's keys.
 
     Attributes:
-        first: the index of the first one; the command's name is 0.
-        flags: what is done with them, in the words of COMMAND's key specifications.
-        last: the last one, counted from the first, or from the end of the request when negative.
-        step: the distance from one to the next.
-        notes: a remark COMMAND gives with them.
+        first: the index of the first key; the command's name is 0.
+        flags: how the command uses them, in the terms of COMMAND's key specifications.
+        last: the last key, counted from the first, or from the end of the request if negative.
+        step: the distance from one key to the next.
+        notes: the remark in COMMAND's reply.
     """
 
     first: int
@@ -71,10 +71,10 @@ class Keys(NamedTuple):
 
 
 class CountedKeys(NamedTuple):
-    """Keys behind an argument that tells how many there are.
+    """Keys that follow an argument with their number.
 
     Attributes:
-        count_at: the index of that argument; the first key is next to it.
+        count_at: the index of that argument; the first key follows it.
         flags: as in ``Keys``.
     """
 
@@ -84,15 +84,15 @@ class CountedKeys(NamedTuple):
 
 
 class KeywordKeys(NamedTuple):
-    """Keys behind a word, if the word is there.
+    """Keys that follow a keyword, if the request contains it.
 
     Attributes:
-        word: in capitals.
-        start: the index from which on to look for it.
+        word: the keyword, in capitals.
+        start: the index at which to start looking for it.
         flags: as in ``Keys``.
-        last: the last one, counted from the first, or from the end of their part when negative.
-        limit: their part is one of so many of what stands behind the word: 2 for half of it.
-        notes: a remark COMMAND gives with them.
+        last: the last key, counted from the first, or from the end of their range if negative.
+        limit: the keys are in the first 1/``limit`` of the arguments after the keyword: 2 for half of them.
+        notes: the remark in COMMAND's reply.
     """
 
     word: str
@@ -104,11 +104,11 @@ class KeywordKeys(NamedTuple):
 
 
 class KeywordCountedKeys(NamedTuple):
-    """Keys behind a word and an argument that tells how many there are, if the word is there.
+    """Keys that follow a keyword and an argument with their number, if the request contains the keyword.
 
     Attributes:
-        word: in capitals.
-        start: the index from which on to look for it.
+        word: the keyword, in capitals.
+        start: the index at which to start looking for it.
         flags: as in ``Keys``.
     """
 
@@ -119,7 +119,7 @@ class KeywordCountedKeys(NamedTuple):
 
 
 class UnknownKeys(NamedTuple):
-    """Keys that cannot be told from the request's shape alone."""
+    """Keys that cannot be found from the request alone."""
 
     flags: str
     notes: str = ""
@@ -129,16 +129,16 @@ KeySpecification: TypeAlias = Keys | CountedKeys | KeywordKeys | KeywordCountedK
 
 
 class Docs(NamedTuple):
-    """What COMMAND DOCS tells of a command.
+    """What COMMAND DOCS returns about a command.
 
     Attributes:
         summary: what it does, in one line.
-        module: of the function that runs it, which tells its group.
+        module: of its handler; it determines the group.
         since: the first version of Redis that has it.
         syntax: its arguments, in the notation of ``syntax.py``.
-        deprecated: the version of Redis that advised against it.
+        deprecated: the version of Redis that deprecated it.
         replaced_by: what to use instead.
-        flags: Redis's other words about it, such as ``syscmd``.
+        flags: Redis's document flags, such as ``syscmd``.
     """
 
     summary: str = ""
@@ -156,13 +156,13 @@ class Command:
 
     Attributes:
         name: in lower case, ``client|kill`` for a subcommand.
-        arity: how many arguments, its name included; a negative one means at least so many.
-        flags: in Redis's words and order; ``module`` for what Redis itself has not.
-        categories: ACL categories beyond those that the flags imply.
-        handler: runs it; None for a container, which has subcommands only.
-        allowed_by: the directive that must say yes before it runs.
+        arity: the number of arguments including the name; negative for a minimum.
+        flags: in Redis's terms and order; ``module`` for commands that Redis itself does not have.
+        categories: ACL categories in addition to those that the flags imply.
+        handler: runs it; None for a container, which only has subcommands.
+        allowed_by: the directive that must be ``yes`` (or ``local``) for it to run.
         docs: for COMMAND DOCS and HELP.
-        least: the fewest arguments it takes, its name included.
+        least: the fewest arguments it takes, including the name.
         most: the most.
     """
 
@@ -186,9 +186,9 @@ class Command:
 
     @property
     def is_plain(self) -> bool:
-        """It reads or writes data, and nothing else: not what its client is, nor how others are served."""
+        """Whether it only reads or writes data, and affects neither its client's state nor how others run."""
         flags = set(self.flags)
-        does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # which a script has
+        does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # as scripts do
         return bool(does_data) and not self.subcommands and not self.allowed_by
 
     @property
@@ -196,13 +196,13 @@ class Command:
         """All ACL categories, in Redis's order."""
         implied = {name for flag in self.flags for name in IMPLIED.get(flag, ())}
         if "scripting" in self.categories:
-            implied -= {"read"}  # scripts read what they like
+            implied -= {"read"}  # a script can do anything
         speed = set() if "fast" in self.flags else {"slow"}
         return [name for name in CATEGORIES if name in implied | speed | set(self.categories)]
 
     @property
     def key_range(self) -> tuple[int, int, int]:
-        """First key, last key and step, as COMMAND gives them beside the key specifications."""
+        """First key, last key and step, the summary that COMMAND gives besides the key specifications."""
         ranges = [keys for keys in self.keys if isinstance(keys, Keys)]
         if not ranges:
             return 0, 0, 0
@@ -212,10 +212,10 @@ class Command:
 
 
 LOOKUP: Final[dict[bytes, Command]] = {}
-"""Every command by its name in lower and in upper case, the two that clients send."""
+"""Every command by its name in lower and in upper case, as clients send it."""
 
 PLAIN: Final[dict[bytes, Command]] = {}
-"""Those of them that are plain."""
+"""The commands of it that are plain."""
 
 AT_ONCE: Final = "at once"
 """For ``in_transaction``: the command runs inside MULTI instead of being queued."""
@@ -240,19 +240,19 @@ def command(
     """Declares a command; the decorated function runs it.
 
     Args:
-        name: as clients send it, ``CLIENT KILL`` for a subcommand (its container is declared before it).
-        arity: how many arguments, names included; a negative one means at least so many.
-        flags: Redis's words, in Redis's order, separated by spaces.
+        name: as clients send it, ``CLIENT KILL`` for a subcommand (declare its container before it).
+        arity: the number of arguments including the name; negative for a minimum.
+        flags: Redis's flags in Redis's order, separated by spaces.
         acl: the ACL categories that the flags do not imply.
-        keys: where the keys are.
+        keys: the positions of the keys.
         tips: COMMAND's tips, separated by spaces.
-        in_transaction: ``queue``, or ``AT_ONCE`` for the commands that MULTI does not hold back.
-        allowed_by: the directive that must say yes before it runs, ``enable-debug-command``.
+        in_transaction: ``queue``, or ``AT_ONCE`` for the commands that MULTI does not queue.
+        allowed_by: the directive that must be ``yes`` or ``local`` for it to run: ``enable-debug-command``.
         since: the first version of Redis that has it.
         syntax: its arguments, in the notation of ``syntax.py``.
-        deprecated: the version of Redis that advised against it.
+        deprecated: the version of Redis that deprecated it.
         replaced_by: what to use instead.
-        doc_flags: Redis's other words about it.
+        doc_flags: Redis's document flags.
     """
 
     def declare(handler: Handler) -> Handler:
@@ -281,7 +281,7 @@ def command(
 def container(
     name: str, arity: int, flags: str = "", *, acl: str = "", module: str, summary: str, since: str = ""
 ) -> None:
-    """Declares a command that only has subcommands; ``module`` is the one it is declared in."""
+    """Declares a command that only has subcommands; ``module`` is the module that declares it."""
     docs = Docs(summary, module, since)
     register(
         Command(
@@ -302,16 +302,16 @@ def register(declared: Command) -> None:
 
 
 REST: Final[list[Callable[[], None]]] = []
-"""What declares the commands that nobody asked for yet."""
+"""Functions that declare the commands of modules that are not loaded yet."""
 
 
 def declare_rest() -> bool:
-    """Declares them; tells whether there were any."""
+    """Loads the remaining modules; returns whether there were any."""
     if not REST:
         return False
     for declare in tuple(REST):
         declare()
-    REST.clear()  # not before: where an import fails (no file can be opened), the next request tries again
+    REST.clear()  # only now: if an import fails (no file can be opened), the next request tries again
     return True
 
 

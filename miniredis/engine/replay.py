@@ -1,7 +1,7 @@
-"""Replay: what effects did before is done again, when a server starts with the data that it had.
+"""Replay: runs the effects of an append-only file again when a server starts.
 
-No client is there: no reply is kept, and statistics, slow log and effects take no part. Time stands still, as
-in a Redis that loads: a key whose time has come goes when the effect comes that says so, or after the end.
+There is no client: replies are dropped, and nothing is added to statistics, the slow log or the effects. Time
+stands still, as while Redis loads: an expired key is deleted by the effect that deletes it, or after the end.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ NEVER: Final = 0
 
 
 class UnknownCommandError(Exception):
-    """No effect of a server that has the same commands as this one; the text is what Redis logs.
+    """An effect names a command that this server does not have; the text is what Redis logs.
 
     Attributes:
-        undone: the effects that were to be run after it.
+        undone: the effects after it, which have not run.
     """
 
     def __init__(self, name: bytes) -> None:
@@ -37,7 +37,7 @@ class UnknownCommandError(Exception):
 
 
 class ReplaySession(Session):
-    """Stands for whoever sent the commands when they were new."""
+    """The session in which effects run."""
 
     __slots__ = ()
     must_obey = True
@@ -48,37 +48,37 @@ class ReplaySession(Session):
 
     @property
     def may_block(self) -> bool:
-        """A command that would block answers as if its time were over."""
+        """Always False: a command that would block replies as if it had timed out."""
         return False
 
 
 class Replay:
-    """Runs effects on an engine that nobody uses yet.
+    """Runs effects on an engine that serves no client yet.
 
     Args:
-        engine: keeps what it has; the effects come on top.
+        engine: keeps its data; the effects change them.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._session = ReplaySession(engine)
-        self._queued: list[list[bytes]] | None = None  # behind a MULTI whose EXEC has not come
+        self._queued: list[list[bytes]] | None = None  # effects of an incomplete transaction
         engine.keyspace.milliseconds = NEVER
 
     @property
     def transaction(self) -> list[list[bytes]] | None:
-        """The effects behind a MULTI whose EXEC has not come, none of them done yet; None without a MULTI."""
+        """The effects after a MULTI without its EXEC, none of which has run; None without such a MULTI."""
         return self._queued
 
     def abandon_transaction(self) -> None:
-        """Forgets a MULTI whose EXEC did not come."""
+        """Drops a transaction without its EXEC."""
         self._queued = None
 
     def run(self, effects: Iterable[list[bytes]]) -> None:
-        """Does again what some effects did.
+        """Runs effects.
 
         Raises:
-            UnknownCommandError: there is no such command.
+            UnknownCommandError: a command is unknown.
         """
         session, rest = self._session, iter(effects)
         try:
@@ -118,10 +118,10 @@ class Replay:
             try:  # noqa: SIM105  (suppress() takes as long as some commands)
                 command.handler(self._session, args)  # type: ignore[misc]  # no container comes here
             except CommandError:
-                pass  # it was one when it was new, and changed as much
+                pass  # it failed with the same error, and the same changes, the first time
 
     def end(self) -> None:
-        """All effects are done: time goes on, and nothing has changed since the start."""
+        """Ends the replay: restarts time and resets the counters."""
         engine, keyspace = self._engine, self._engine.keyspace
         keyspace.milliseconds = now = engine.now.milliseconds
         keyspace.changes = 0

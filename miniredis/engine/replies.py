@@ -1,9 +1,9 @@
-"""Values to bytes: how a reply looks in RESP2 and in RESP3.
+"""Encodes Python values as RESP2 or RESP3 replies.
 
 A command returns plain Python values: ``int``, ``bytes`` (a bulk string), ``None`` (null), ``list`` (an
-array), ``float`` (a double), a ``CommandError``, or one of the few types below for what Python has no word
-for. ``encode`` turns them into the version the client speaks. To add a type of reply, add a class and a row
-to each table.
+array), ``float`` (a double), a ``CommandError``, or one of the few types below for replies without a Python
+type. ``encode`` writes them in the version the client speaks. To add a type of reply, add a class and a row
+to each table of ``ENCODERS``.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ __all__ = [
 
 
 class Encoded(bytes):
-    """A reply that is the same in both versions of the protocol, already in its wire form."""
+    """A reply in its wire form, which is the same in both versions of the protocol."""
 
     __slots__ = ()
 
 
 class Pieces:
-    """The wire form of a reply that has large strings in it, in parts, so that none of these is copied.
+    """The wire form of a reply with large strings, in parts, so that these are not copied.
 
     Args:
         parts: bytes, and other replies in parts.
 
     Attributes:
         parts: bytes.
-        size: how many bytes they are.
+        size: the total number of bytes.
     """
 
     __slots__ = ("parts", "size")
@@ -80,35 +80,35 @@ class Set(list[Any]):
 
 
 class Pairs(list[Any]):
-    """Items of two parts: an array of arrays in RESP3, a flat array in RESP2."""
+    """Pairs: an array of two-element arrays in RESP3, a flat array in RESP2."""
 
 
 class Push(list[Any]):
-    """What nobody asked for: a push in RESP3, an array in RESP2."""
+    """A message that is not a reply: a push in RESP3, an array in RESP2."""
 
 
 class NestedMap(list[tuple[Any, Any]]):
-    """Pairs whose first parts may be equal: a map in RESP3, an array of arrays in RESP2."""
+    """Pairs whose keys may repeat: a map in RESP3, an array of arrays in RESP2."""
 
 
 class Verbatim(bytes):
-    """A text for people to read: verbatim in RESP3, a bulk string in RESP2."""
+    """A text for people: a verbatim string in RESP3, a bulk string in RESP2."""
 
     __slots__ = ()
 
 
 class DoubleText(bytes):
-    """A double in a form of its own: a double in RESP3, a bulk string in RESP2."""
+    """A double that is already formatted: a double in RESP3, a bulk string in RESP2."""
 
     __slots__ = ()
 
 
 class NullArray:
-    """RESP2 has a null of its own where an array was asked for; RESP3 has one null."""
+    """Null in place of an array: ``*-1`` in RESP2, the only null in RESP3."""
 
 
 class NoReply:
-    """The command answers nothing now: its client is blocked, or goes without an answer."""
+    """The command sends no reply now: its client is blocked, or the command has replied itself."""
 
 
 Reply: TypeAlias = (
@@ -132,28 +132,28 @@ NO_REPLY: Final = NoReply()
 STRINGS: Final = {bytes}
 
 pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
-"""Encodes an array of strings, which is what a request is; its stub speaks of one argument."""
+"""Encodes an array of strings, such as a request; the stub of hiredis declares another signature."""
 
 LINE_END: Final = b"\r\n"
 BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(1024))
-"""What stands before a short string."""
+"""The headers of short strings, by length."""
 
 LARGE: Final = 64 * 1024
-"""Bytes from which on a string is sent as it is kept, without being copied."""
+"""Strings of at least this many bytes are sent without being copied."""
 
 
 def encode(value: Any, resp: int) -> Output:
     """The wire form of one reply.
 
     Args:
-        value: what a command returned.
-        resp: 2 or 3, the version the client speaks.
+        value: a value that a command returned.
+        resp: the version the client speaks, 2 or 3.
     """
     return ENCODERS[resp][type(value)](value)
 
 
 def joined(parts: list[Output]) -> Output:
-    """Parts of what is sent as one, without copying any if one of them is in parts itself."""
+    """Concatenates parts; if one of them is ``Pieces``, without copying."""
     try:
         return kept(b"".join(parts))  # type: ignore[arg-type]
     except TypeError:
@@ -161,7 +161,7 @@ def joined(parts: list[Output]) -> Output:
 
 
 def kept(whole: bytes) -> Output:
-    """The same, in a form that arrays around it do not copy if it is large."""
+    """The same bytes; if they are large, as ``Pieces``, so that enclosing arrays do not copy them."""
     return whole if len(whole) < LARGE else Pieces((whole,))
 
 
@@ -199,7 +199,7 @@ def array3(values: list[Any]) -> Output:
 
 
 def strings(values: list[bytes]) -> Output:
-    """An array of strings; those of one length, as records and numbers often are, differ in nothing else."""
+    """An array of strings. Strings of equal length, as records and numbers often have, are joined faster."""
     size = len(values[0])
     if len(values[-1]) != size or set(map(len, values)) != {size}:
         return kept(pack(tuple(values)))

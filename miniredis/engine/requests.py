@@ -1,11 +1,11 @@
 """Bytes to commands: RESP arrays and inline commands, with Redis's limits and protocol errors.
 
-Two readers, one outcome. The exact reader follows Redis's own, down to what it overlooks (the two bytes after
-an argument are skipped unseen, a NUL hides the line end behind it). The fast lane is hiredis, which reads
-replies and so takes more than requests; what it read counts only if the bytes that came in can mean nothing
-else, and it is never shown a frame that announces much. Everything else goes to the exact reader.
+Two readers give the same results. The exact reader follows Redis's own, including what Redis does not check:
+it skips the two bytes after an argument unseen, and a NUL hides the line end behind it. The fast lane uses
+hiredis, which parses replies and so accepts more than requests. Its result is used only if the input cannot
+mean anything else; it gets no input that announces more than it can hold. The exact reader reads the rest.
 
-Nothing is read ahead of what is asked for: a blocked client's input stays the bytes it sent.
+Requests are parsed only when they are asked for: a blocked client's input stays unparsed bytes.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from .replies import pack
 __all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests", "size_of", "split_arguments"]
 
 INLINE_LIMIT: Final = 64 * 1024
-"""The longest line, in bytes, that may go without its end."""
+"""The most bytes of a line that may arrive without its line end."""
 
 LANE_LIMIT: Final = 16 * 1024
-"""The most bytes the fast lane is shown at once; it bounds the work done ahead of execution.
+"""The most bytes passed to the fast lane at once; it bounds the parsing done ahead of execution.
 
-No more than ``UNKNOWN_BULK``: what the lane reads holds no argument too long for an unknown client.
+No more than ``UNKNOWN_BULK``, so that no argument is too long for an unauthenticated client.
 """
 
 READ_SIZE: Final = 16 * 1024
-"""How many bytes Redis reads from a client before it looks at them; limits apply to what has come by then."""
+"""How many bytes Redis reads from a client at a time; it checks limits after each read."""
 
 LARGE_BULK: Final = 32 * 1024
-"""An argument of this size is read on its own, up to its end and not beyond it."""
+"""An argument of at least this size is read by itself, up to its end and not beyond it."""
 
 UNKNOWN_COUNT: Final = 10
 UNKNOWN_BULK: Final = 16 * 1024
-"""The most arguments, and the longest, of a client that has yet to say who it is."""
+"""The most arguments, and the longest in bytes, before a client has authenticated."""
 
 ANNOUNCES: Final = re.compile(rb"\*(?:[0-9]{2}|0)").search
 ANNOUNCED: Final = re.compile(rb"[*>~|%]([0-9]{2,9})").findall
-"""The sizes of larger arrays: hiredis makes room for all elements one announces, before they have come."""
+"""The sizes of larger arrays: hiredis allocates all elements that an array announces before they arrive."""
 
 TYPED: Final = b"+(=>~|%"
-"""What begins something that hiredis reads as a string or a list, too, though it is none of a request.
+"""First bytes of values that hiredis also reads as strings or lists, but that no request contains.
 
-So do the kinds of RESP3 that hold others: pushes, sets, attributes and maps.
+These include the RESP3 types that contain others: pushes, sets, attributes and maps.
 """
 
 ORDINARY: Final = bytes(set(range(256)) - set(TYPED))
-"""All bytes but those."""
+"""All bytes except those."""
 
 END: Final = b":7\r\n"
 END_READ: Final = 7
-"""Stands behind what the fast lane is shown: it is read on its own if what came before it is whole."""
+"""Appended to the fast lane's input; it is parsed as an integer only if all input before it is complete."""
 
 SHORTEST_ARGUMENT: Final = len(b"$0\r\n\r\n")
 
@@ -70,16 +70,16 @@ MAX_ARGUMENTS: Final = (1 << 31) - 1
 Request: TypeAlias = list[bytes]
 
 LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}
-"""How many lines a small request is, by its first one."""
+"""The number of lines of a small request, by its first line."""
 
 MOST_LINES: Final = max(LINES.values())
 
 LITTLE: Final = 1024
-"""The most bytes of which all lines are looked for: Python does that byte by byte."""
+"""The most bytes that are split into lines: Python splits byte by byte."""
 
 
 class Lengths(dict[int, bytes]):
-    """What stands before an argument of each length; short ones are at hand."""
+    """The header of an argument, by its length; headers of short arguments are precomputed."""
 
     def __missing__(self, length: int) -> bytes:
         return b"$%d" % length
@@ -89,9 +89,9 @@ announced: Final = Lengths((length, b"$%d" % length) for length in range(256))._
 
 
 def few_requests(data: bytes) -> list[Request]:
-    """The requests that some bytes are, if they are whole, small and few, and no argument holds a line end.
+    """Parses a few small and complete requests, as most clients send; returns [] for any other input.
 
-    That is what most clients send most of the time; for all else, none. One may end in a large argument.
+    No argument may contain a line end, except a large one at the end.
     """
     if len(data) > LITTLE:
         return large_request(data)
@@ -113,7 +113,7 @@ def few_requests(data: bytes) -> list[Request]:
 
 
 def large_request(data: bytes) -> list[Request]:
-    """The one request that some bytes are, if it is whole, and no argument but the last holds a line end."""
+    """Parses bytes that are one complete request, else []. Only the last argument may hold a line end."""
     count = LINES.get(data[:2])
     if count is None or data[2:4] != b"\r\n":
         return []
@@ -126,18 +126,18 @@ def large_request(data: bytes) -> list[Request]:
 
 
 class FastLane:
-    """Reads the well-formed requests at the start of some bytes; one lane serves many parsers in turn."""
+    """Parses the well-formed requests at the start of some bytes. Parsers of one thread share a lane."""
 
     def __init__(self) -> None:
         self._reader = hiredis.Reader()
 
     def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
-        """Returns the requests and how many bytes they took; none and 0 where there is any doubt.
+        """Returns the requests and how many bytes they took; none and 0 if there is any doubt.
 
-        None of them is empty: where one is, all are left to the exact reader.
+        No request is empty: if one is, all are left to the exact reader.
 
-        hiredis takes no number that Redis would not, so each list it reads is an array of strings, if no byte
-        that begins another kind of string is left beside the strings' own.
+        hiredis accepts no number that Redis would not. So each list it returns is an array of strings if no
+        byte that begins another kind of string remains outside the strings.
         """
         typed = data.translate(None, ORDINARY)
         announces = ANNOUNCES(data)
@@ -158,11 +158,11 @@ class FastLane:
                 return [], 0
             if not typed or strings.translate(None, ORDINARY) == typed:
                 return requests, len(data)
-        self._reader = hiredis.Reader()  # it holds the beginning of a request, or of something else
+        self._reader = hiredis.Reader()  # the old reader holds an incomplete value
         return self._read_start(data)
 
     def _read_start(self, data: bytes | bytearray) -> tuple[list[Request], int]:
-        """The requests of which encoding them again gives the very bytes that came in."""
+        """Returns the requests if encoding them again gives exactly the bytes at the start of the input."""
         reader = hiredis.Reader()
         requests: list[Request] = []
         try:
@@ -176,7 +176,7 @@ class FastLane:
 
 
 def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
-    """Whether arrays are announced for which these bytes have no room; values may look so, too."""
+    """Whether arrays announce more elements than the bytes can hold; argument data can look so, too."""
     room = len(data) // SHORTEST_ARGUMENT
     return sum(map(int, ANNOUNCED(data))) > room
 
@@ -186,12 +186,12 @@ class RequestParser:
 
     Args:
         lane: the fast lane, shared by all parsers that run on one thread.
-        max_bulk: a function that tells the longest argument allowed, in bytes (``proto-max-bulk-len``).
-        limited: a function that tells whether the client has yet to authenticate; its requests must be small.
+        max_bulk: returns the length in bytes of the longest argument allowed (``proto-max-bulk-len``).
+        limited: whether the client has not authenticated yet; then its requests must be small.
 
     Attributes:
-        input: what has come and is not read; it may begin with something that is.
-        ready: requests that were read ahead, for who need not ask whether the client is limited.
+        input: the bytes received and not parsed; it may begin with bytes that were.
+        ready: requests that were parsed ahead; ``next`` applies ``limited`` to them, ``take_ready`` does not.
     """
 
     __slots__ = (
@@ -206,17 +206,17 @@ class RequestParser:
         self._max_bulk = max_bulk
         self._limited = limited
         self.input: bytes | bytearray = b""
-        self._at = 0  # where in the input the exact reader stands
+        self._at = 0  # the position of the exact reader in ``input``
         self.ready: deque[Request] = deque()
-        self._arguments: Request = []  # of the request being read
-        self._missing = 0  # how many arguments it still lacks
-        self._bulk: int | None = None  # the announced length of the next one
-        self._large: BytesIO | None = None  # what has come of it, where it is large and has not wholly come
-        self._singly = 0  # how many of them are to be read one by one
-        self._try_lane = False  # there is something that the fast lane was not shown
+        self._arguments: Request = []  # the arguments read so far of the current request
+        self._missing = 0  # the number of arguments still to come
+        self._bulk: int | None = None  # the announced length of the next argument
+        self._large: BytesIO | None = None  # the received part of a large argument
+        self._singly = 0  # how many of the arguments must be read one by one
+        self._try_lane = False  # whether there is input that the fast lane has not seen
 
     def feed(self, data: bytes) -> None:
-        """Takes what the client sent, of any length, cut anywhere."""
+        """Adds bytes that the client sent, of any length, split anywhere."""
         if self._large is not None:
             data = self._feed_large(data)
         if not self.input:
@@ -228,17 +228,17 @@ class RequestParser:
         self._try_lane = True
 
     def __len__(self) -> int:
-        """How many bytes wait to be read."""
+        """The number of bytes not parsed yet."""
         return len(self.input) - self._at + (0 if self._large is None else self._large.tell())
 
     @property
     def begun(self) -> int:
-        """How many bytes the arguments have that were read of a request that has not wholly come."""
+        """The size in bytes of the arguments parsed so far of an incomplete request."""
         return sum(map(len, self._arguments))
 
     @property
     def unread(self) -> int:
-        """How many bytes the requests have that were fed and not taken yet, written as Redis writes them."""
+        """The size in bytes of the requests fed and not taken yet, in Redis's encoding."""
         size = len(self) + sum(map(size_of, self.ready))
         if self._missing:
             size += size_of(self._arguments) + len(b"%d" % (len(self._arguments) + self._missing))
@@ -247,7 +247,7 @@ class RequestParser:
         return size
 
     def _feed_large(self, data: bytes) -> bytes:
-        """Adds to a large argument what is still missing of it; returns the rest."""
+        """Adds to a large argument what it still lacks; returns the remaining bytes."""
         assert self._large is not None
         assert self._bulk is not None
         missing = self._bulk - self._large.tell()
@@ -259,32 +259,32 @@ class RequestParser:
 
     @property
     def appetite(self) -> int:
-        """How many bytes Redis would read next: the rest of a large argument, or whatever has come."""
+        """The number of bytes that Redis would read next: the rest of a large argument, or ``READ_SIZE``."""
         if self._bulk is None or self._bulk < LARGE_BULK:
             return READ_SIZE
         return max(self._bulk + 2 - len(self), 0) or READ_SIZE
 
     @property
     def is_between(self) -> bool:
-        """Whether all that came was read, and no request is begun."""
+        """Whether all input was parsed, and no request is incomplete."""
         return not (self.ready or self.input or self._missing)
 
     def read_ahead(self) -> bool:
-        """Reads what the fast lane can; tells whether there is something in ``ready``."""
+        """Parses what the fast lane can; returns whether there are requests in ``ready``."""
         if self._try_lane and not self.ready and not self._missing:
             self._take_lane()
         return bool(self.ready)
 
     def take_ready(self) -> deque[Request]:
-        """The requests that were read ahead; they are the caller's from now on."""
+        """Removes and returns the requests that were parsed ahead."""
         ready, self.ready = self.ready, deque()
         return ready
 
     def next(self) -> Request | None:
-        """The next request, or None if it has not wholly come. It may be empty, such as a blank line.
+        """The next request, or None if it is not complete. It may be empty, such as a blank line.
 
         Raises:
-            ProtocolError: the input is not a request; nothing behind it can be read.
+            ProtocolError: the input is not a request; nothing after it can be parsed.
         """
         if not self.read_ahead():
             return self._read_exactly()
@@ -294,7 +294,7 @@ class RequestParser:
         return request
 
     def _take_lane(self) -> None:
-        """Hands the input to the fast lane, once for each feed, so that no input is shown to it often."""
+        """Passes the input to the fast lane, once for each feed, so that no byte is parsed repeatedly."""
         self._try_lane = False
         data = self.input
         if self._at or len(data) > LANE_LIMIT:
@@ -317,7 +317,7 @@ class RequestParser:
         elif self._at > LANE_LIMIT:
             if isinstance(self.input, bytes):
                 self.input = bytearray(self.input)
-            del self.input[: self._at]  # moves the start of the buffer, not the rest of it
+            del self.input[: self._at]  # moves the start of the buffer, copies nothing
             self._at = 0
 
     def _read_exactly(self) -> Request | None:
@@ -365,10 +365,10 @@ class RequestParser:
         return request
 
     def _take_arguments(self) -> bool:
-        """Reads the next arguments at once, if written as most clients do; tells whether it read any.
+        """Parses the next arguments at once if they have the usual encoding; returns whether it parsed any.
 
-        Where one is not, or holds a line end, as many as were looked at are read one by one: no byte is
-        looked at often.
+        If one has another encoding or contains a line end, the arguments examined here are then read one by
+        one, so that no byte is examined repeatedly.
         """
         data = bytes(self.input[self._at : self._at + LANE_LIMIT])
         lines = data.split(b"\r\n", 2 * self._missing)
@@ -413,7 +413,7 @@ class RequestParser:
         return argument
 
     def _begin_large(self) -> None:
-        """Collects a large argument by itself, so that it is not copied once more when it is whole."""
+        """Starts a separate buffer for a large argument, so that completing it does not copy it again."""
         data = bytes(self.input[self._at :])
         self._large, self.input, self._at = BytesIO(), b"", 0
         self.input = self._feed_large(data)
@@ -423,10 +423,10 @@ class RequestParser:
             return None
         self._at += 2
         self._bulk = self._large = None
-        return large.getvalue()  # its own bytes: nobody else has them
+        return large.getvalue()  # its bytes are not copied
 
     def _line(self, too_long: bytes) -> bytes | None:
-        """The header at hand, without its line end, which is a CR and any one byte."""
+        """Takes the current header line without its end, which is a CR and any one byte."""
         end = self._visible(b"\r")
         if end is None:
             if len(self) > INLINE_LIMIT:
@@ -439,7 +439,7 @@ class RequestParser:
         return line
 
     def _visible(self, byte: bytes) -> int | None:
-        """Where the byte is; not behind a NUL, where C's string functions do not look."""
+        """The position of a byte; None behind a NUL, where C's string functions do not look."""
         end = self.input.find(byte, self._at)
         if end < 0 or self.input.find(b"\0", self._at, end) >= 0:
             return None
@@ -460,7 +460,7 @@ class RequestParser:
 
 
 SPACE: Final = b" \t\n\v\f\r"
-"""What may stand before a word and must follow a closing quote; ``\\v`` and ``\\f`` end no bare word."""
+"""Allowed before a word and required after a closing quote; ``\\v`` and ``\\f`` do not end a bare word."""
 
 WORD_END: Final = b" \t\n\r"
 BARE: Final = re.compile(rb"[^ \t\n\r\"']++").match
@@ -471,12 +471,12 @@ ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a
 
 
 def size_of(request: Request) -> int:
-    """How many bytes a request has, written as Redis writes it."""
+    """The size of a request in bytes, in Redis's encoding."""
     return len(pack(tuple(request)))
 
 
 def split_arguments(line: bytes) -> Request | None:
-    """An inline command's words, quoted as redis-cli quotes them; None where a quote is unbalanced."""
+    """The words of an inline command, with redis-cli's quoting; None if a quote is unbalanced."""
     arguments: Request = []
     at = 0
     while True:
@@ -492,7 +492,7 @@ def split_arguments(line: bytes) -> Request | None:
 
 
 def read_word(line: bytes, at: int) -> tuple[bytes, int] | None:
-    """One word: a bare piece, a quoted one, or both. A closing quote ends it; white space must follow."""
+    """Reads a word of bare and quoted parts. A closing quote ends it and must be followed by white space."""
     word = b""
     while at < len(line) and line[at] not in WORD_END:
         if bare := BARE(line, at):

@@ -1,9 +1,9 @@
-"""Reliable queues, as the module RedisMQ has them: what was given out is kept until it is acknowledged.
+"""Reliable queues, as in the module RedisMQ: a delivered message is kept until it is acknowledged.
 
-Two lines: messages wait in the first, undelivered, in the order in which they were pushed; whoever pops one
-moves it to the end of the second, delivered, which is ordered by the last delivery. There it can be found by
-its id, so to acknowledge one costs the same whatever else is delivered; to recover the oldest costs what is
-recovered. A queue with nothing in it is one all the same, and remembers its last id.
+Messages wait in ``undelivered``, in the order of their pushes. A pop moves the oldest to the end of
+``delivered``, which is ordered by the last delivery. Acknowledging finds a message by its id in constant
+time; recovering takes time proportional to the messages recovered. An empty queue still exists and remembers
+its last id.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from .errors import QUEUE_EXHAUSTED, CommandError
 __all__ = ["LARGEST", "Delivery", "Message", "RQueue"]
 
 LARGEST: Final = (1 << 64) - 1
-"""The largest number that either part of an id can be."""
+"""The largest number of either part of an id."""
 
 SPARSE: Final = 4
-"""The table of what is delivered is made anew when so many times more stood in it."""
+"""``delivered`` is rebuilt when it has shrunk to less than 1/``SPARSE`` of its largest size."""
 
 SMALL: Final = 1000
-"""A table of so few is not worth that."""
+"""``delivered`` is not rebuilt if its largest size was at most this."""
 
 Message: TypeAlias = "tuple[bytes, bytes]"
-"""What was pushed: its id, ``milliseconds-sequence``, and its payload."""
+"""A message: its id, ``milliseconds-sequence``, and its payload."""
 
 Delivery: TypeAlias = "tuple[bytes, int, int]"
-"""A message that was given out: its payload, when that was last, in milliseconds of wall time, and how often.
+"""A delivered message: its payload, when it was last delivered (milliseconds of wall time), and how often.
 
-Plain tuples of plain values are nothing to Python's collector of garbage, and there may be very many.
+There may be very many. Tuples of plain values cost Python's garbage collector nothing.
 """
 
 
@@ -39,9 +39,9 @@ class RQueue:
     """A reliable queue.
 
     Attributes:
-        last: the two numbers of the id that was given last, even if its message is gone.
-        undelivered: the messages nobody was given, in the order of their ids.
-        delivered: by id, in the order in which they were given out last.
+        last: the two numbers of the last id, even if its message is gone.
+        undelivered: the messages not delivered yet, in the order of their ids.
+        delivered: by id, in the order of their last deliveries.
     """
 
     __slots__ = ("_room", "delivered", "last", "undelivered")
@@ -49,14 +49,14 @@ class RQueue:
     def __init__(self) -> None:
         self.last = (0, 0)
         self.undelivered: deque[Message] = deque()
-        self.delivered: OrderedDict[bytes, Delivery] = OrderedDict()  # a plain dict finds its first slowly
-        self._room = 0  # the most that stood in the table of the delivered since it was made
+        self.delivered: OrderedDict[bytes, Delivery] = OrderedDict()  # a dict finds its first key slowly
+        self._room = 0  # the largest size of ``delivered`` since it was built
 
     def __len__(self) -> int:
         return len(self.undelivered) + len(self.delivered)
 
     def copy(self) -> RQueue:
-        """A queue of its own with the same content."""
+        """A copy with the same content."""
         other = RQueue()
         other.last = self.last
         other.undelivered, other.delivered = self.undelivered.copy(), self.delivered.copy()
@@ -64,7 +64,7 @@ class RQueue:
         return other
 
     def push(self, payloads: list[bytes], now: int) -> list[bytes]:
-        """Adds messages at a wall time in milliseconds; returns their ids. Raises ``CommandError``."""
+        """Adds messages; ``now`` is wall time in milliseconds. Returns their ids. Raises ``CommandError``."""
         milliseconds, sequence = self.last
         if now > milliseconds:
             milliseconds, sequence = now, 0
@@ -79,7 +79,7 @@ class RQueue:
         return ids
 
     def pop(self, count: int, now: int) -> list[Message]:
-        """Gives out up to so many of the oldest messages that nobody was given."""
+        """Delivers up to ``count`` of the oldest undelivered messages."""
         take = self.undelivered.popleft
         popped = [take() for _ in range(min(count, len(self.undelivered)))]
         self.delivered.update((each, (payload, now, 1)) for each, payload in popped)
@@ -87,23 +87,23 @@ class RQueue:
         return popped
 
     def redelivered(self) -> Iterator[Message]:
-        """The messages that were given out, as recovering all of them would give them out."""
+        """The delivered messages, in the order in which they would be recovered."""
         return ((each, payload) for each, (payload, _, _) in self.delivered.items())
 
     def acknowledge(self, ids: Iterable[bytes]) -> list[bytes]:
-        """Drops messages that were given out; returns the ids of those there were."""
+        """Removes delivered messages; returns the ids that existed."""
         drop = self.delivered.pop
         found = [each for each in ids if drop(each, None) is not None]
         if len(self.delivered) * SPARSE < self._room > SMALL:
-            self.delivered = OrderedDict(self.delivered)  # a table does not shrink by itself
+            self.delivered = OrderedDict(self.delivered)  # a dict does not shrink by itself
             self._room = len(self.delivered)
         return found
 
     def recover(self, count: int, elapsed: int, now: int) -> list[Message]:
-        """Gives out again up to so many messages that were given out so many milliseconds ago or earlier.
+        """Redelivers up to ``count`` messages that were last delivered at least ``elapsed`` milliseconds ago.
 
-        It begins with the one whose last delivery is the longest ago and ends with the first that is too
-        new. None is given out twice. Where the clock was set back, no time has passed.
+        It starts with the message whose last delivery is oldest and stops at the first that is too new. It
+        redelivers no message twice. If the clock was set back, no time has passed.
         """
         delivered = self.delivered
         recovered = []

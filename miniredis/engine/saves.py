@@ -1,6 +1,6 @@
-"""When the data were saved to a file, and when they are saved next.
+"""Snapshots of the data: when the last one was saved, and when the next one is due.
 
-Commands and the directive ``save`` say when; the process around the engine writes the file, if it has one
+Commands and the directive ``save`` decide when. The process around the engine writes the file, if it has one
 (``Environment.snapshots``).
 """
 
@@ -21,26 +21,26 @@ __all__ = ["Saves"]
 NEVER: Final = -1
 
 PAUSE: Final = 5
-"""Seconds after a failure before the directive ``save`` saves again."""
+"""Seconds after a failed save before the directive ``save`` tries again."""
 
 SECOND: Final = 1_000_000
 
 
 class Saves:
-    """The saving of one engine's data.
+    """The snapshots of one engine. A background save is one that runs while commands do.
 
     Attributes:
-        points: after how many seconds with how many changes the data are saved by themselves.
-        awaits_time: a save may begin by itself.
-        last: when the data were saved last, in seconds of wall time; at first when the engine was made.
-        has_failed: the last save beside other work failed.
-        began: when the save under way beside other work began, in monotonic seconds; None if none is.
-        duration: how many seconds the last one of them took; -1 if there was none.
-        count: how many saves were asked for.
-        forks: how many processes were forked, for saving and for the append-only file.
-        fork_microseconds: how long the last one of these forks took.
-        loaded: how many keys came from the file at the start.
-        expired: how many had expired.
+        points: the save points: (seconds, changes) after which the data are saved automatically.
+        awaits_time: whether a save may become due.
+        last: when the data were last saved, in seconds of wall time; at first, when the engine was made.
+        has_failed: whether the last background save failed.
+        began: when the current background save began, in monotonic seconds; None if none runs.
+        duration: the seconds that the last background save took; -1 if there was none.
+        count: the number of saves started.
+        forks: the number of processes forked, for saves and for the append-only file.
+        fork_microseconds: how long the last fork took.
+        loaded: the number of keys loaded from the file at the start.
+        expired: the number of keys in that file that had expired.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -54,13 +54,13 @@ class Saves:
         self.count = self.forks = self.fork_microseconds = self.loaded = self.expired = 0
         self._tried = 0
         self._succeeded = self._now
-        self._saved = self._saved_by_child = 0  # how many changes of the keyspace there were by then
+        self._saved = self._saved_by_child = 0  # ``Keyspace.changes`` at the time
         self._stops_writes = True
-        self._is_scheduled = False  # to begin when the tick ends
+        self._is_scheduled = False  # whether a save begins when the tick ends
 
     @property
     def _wall(self) -> int:
-        """What LASTSAVE tells; what is due depends on the other clock, which nobody sets back."""
+        """The time for LASTSAVE; due times use the monotonic clock, which is never set back."""
         return self._engine.now.wall // SECOND
 
     @property
@@ -73,17 +73,17 @@ class Saves:
 
     @property
     def must_wait(self) -> bool:
-        """Whether the append-only file is being rewritten: then nothing is saved beside it, as in Redis."""
+        """Whether the append-only file is being rewritten; as in Redis, no background save may run then."""
         journal = self._engine.environment.journal
         return journal is not None and journal.is_rewriting
 
     @property
     def changes(self) -> int:
-        """How many changes no file has."""
+        """The number of changes since the last save."""
         return self._engine.keyspace.changes - self._saved
 
     def configure(self, config: Config) -> None:
-        """Takes the directives over."""
+        """Applies the directives."""
         numbers = [int(word) for word in config["save"].split()]
         self.points = list(zip(numbers[::2], numbers[1::2], strict=True))
         self._stops_writes = config["stop-writes-on-bgsave-error"] == "yes"
@@ -91,36 +91,35 @@ class Saves:
         self._tell_conditions()
 
     def check_points(self, value: str) -> None:
-        """Raises ``ValueError`` where the directive ``save`` asks for what cannot be done."""
+        """Raises ``ValueError`` if ``save`` has save points and there is no file to save to."""
         if value and self._file is None:
-            raise ValueError(
-                "this server has no file to save to; start it with the directive save or dbfilename"
-            )
+            raise ValueError(errors.NO_FILE)
 
     def _tell_conditions(self) -> None:
         self._engine.conditions.cannot_save(self.has_failed and self._stops_writes and bool(self.points))
 
     def reset_statistics(self) -> None:
-        """CONFIG RESETSTAT: counts from zero again."""
+        """CONFIG RESETSTAT: resets the counters."""
         self.count = self.forks = self.fork_microseconds = 0
 
     def note_fork(self, microseconds: int) -> None:
-        """A process was forked, which took so long."""
+        """Counts a fork that took some microseconds."""
         self.forks += 1
         self.fork_microseconds = microseconds
 
-    # Saving now
+    # Saving in the foreground
 
     def save(self) -> None:
-        """SAVE: nothing else happens meanwhile. Raises ``CommandError`` if that fails."""
+        """SAVE: saves while nothing else runs. Raises ``CommandError`` if it fails."""
         if self.began is not None:
             raise CommandError(errors.SAVING)
+        self._check_file()
         self.count += 1
         if not self.write():
             raise CommandError(errors.NOT_SAVED)
 
     def write(self) -> bool:
-        """Saves the data; tells whether they are saved."""
+        """Saves the data; returns whether it succeeded."""
         if self._file is None:
             return False
         try:
@@ -132,12 +131,12 @@ class Saves:
         return True
 
     def write_at_end(self, *, is_asked_for: bool) -> bool:
-        """The server is about to stop: saves what it must; tells whether that is done."""
+        """Saves before the server stops if asked for, or if there are save points; False if that fails."""
         self.cancel()
         return self.write() if is_asked_for or self.points else True
 
     def flushed(self) -> None:
-        """FLUSHALL: the file is to be empty, too, where it is written without being asked for."""
+        """FLUSHALL: empties the file if there are save points."""
         self.cancel()
         if self.points:
             self.write()
@@ -146,19 +145,24 @@ class Saves:
         self.last, self._succeeded, self.has_failed = self._wall, self._now, False
         self._tell_conditions()
 
-    # Saving beside other work
+    # Background saves
 
     def start(self) -> None:
-        """BGSAVE. Raises ``CommandError`` if it cannot be begun."""
+        """BGSAVE. Raises ``CommandError`` if it cannot start."""
         if self.began is not None:
             raise CommandError(errors.SAVING)
         if self.must_wait:
             raise CommandError(errors.REWRITING_NOW)
+        self._check_file()
         if not self._begin():
             raise CommandError(errors.NOT_SAVED)
 
+    def _check_file(self) -> None:
+        if self._file is None:
+            raise CommandError(f"ERR {errors.NO_FILE}".encode())
+
     def schedule(self) -> None:
-        """BGSAVE in a transaction: it begins when the tick ends."""
+        """BGSAVE in a transaction: starts when the tick ends."""
         self._schedule(self._file is not None)
 
     def _schedule(self, is_scheduled: bool) -> None:
@@ -181,7 +185,7 @@ class Saves:
         return True
 
     def ended(self, *, has_succeeded: bool) -> None:
-        """The save beside other work is over."""
+        """Called when the background save has ended."""
         assert self.began is not None
         self.duration, self.began = self._now - self.began, None
         if has_succeeded:
@@ -192,26 +196,26 @@ class Saves:
             self._tell_conditions()
 
     def cancel(self) -> None:
-        """Ends the save beside other work, if there is one; that is no failure."""
+        """Ends the background save, if one runs; that does not count as a failure."""
         if self.began is not None and self._file is not None:
             self._file.cancel()
             self.duration, self.began = self._now - self.began, None
 
-    # Saving without being asked
+    # Automatic saves
 
     def begin_if_due(self) -> None:
-        """Begins a save if it is time for one."""
+        """Starts a background save if one is due."""
         due = self._due()
         if due is not None and due <= self._now:
             self._begin()
 
     def next_deadline(self) -> int | None:
-        """When a save begins by itself, in monotonic microseconds; None if none will."""
+        """When a save becomes due, in monotonic microseconds; None if none will."""
         due, now = self._due(), self._engine.now
         return None if due is None else max(due * SECOND, now.monotonic)
 
     def _due(self) -> int | None:
-        # an engine that has moved to another server may have a clock that is behind
+        # after a move to another server, the clock may be behind these times
         self._succeeded, self._tried = min(self._succeeded, self._now), min(self._tried, self._now)
         if self.began is not None or self._file is None or self.must_wait:
             return None

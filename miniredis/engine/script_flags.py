@@ -1,4 +1,4 @@
-"""What scripts say of themselves: a first line such as ``#!lua flags=no-writes``, or a function's flags."""
+"""The flags of scripts: from a shebang line such as ``#!lua flags=no-writes``, or of a function."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["check_flags", "may_be_stale", "may_write", "read_shebang", "says_it_
 Flags: TypeAlias = frozenset[bytes]
 
 FLAGS: Final = (b"no-writes", b"allow-oom", b"allow-stale", b"no-cluster", b"allow-cross-slot-keys")
-"""What a script may say of itself."""
+"""All flags of scripts."""
 
 WRITING: Final = frozenset({"write", "may_replicate"})
 """The flags of commands that may write."""
 
 
 def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
-    """The text of a script behind its first line, and the flags there; None if it has no such line."""
+    """The text of a script after its shebang line, and the flags there; None without such a line."""
     if not body.startswith(b"#!"):
         return body, None
     line, end, _ = body.partition(b"\n")
@@ -42,7 +42,7 @@ def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
 
 
 def read_flags(text: bytes) -> list[bytes]:
-    """Flags with commas between them; raises ``CommandError`` for one that is none."""
+    """Flags separated by commas; raises ``CommandError`` for an unknown one."""
     flags = text.split(b",") if text else []
     for flag in flags:
         if flag not in FLAGS:
@@ -51,7 +51,7 @@ def read_flags(text: bytes) -> list[bytes]:
 
 
 def check_flags(flags: Flags | None, *, is_read_only: bool, write_refusal: bytes | None) -> bool:
-    """Whether the script may only read, as it says; raises ``CommandError`` if it may not be run so."""
+    """Whether the script declares that it only reads; raises ``CommandError`` if it may not run now."""
     if flags is None:
         return False
     if write_refusal and b"no-writes" not in flags:
@@ -81,11 +81,11 @@ FLAGS_OF: Final[dict[bytes, Callable[[Engine, bytes], Flags | None]]] = {
     b"fcall": flags_of_function,
     b"fcall_ro": flags_of_function,
 }
-"""Where what a script says of itself stands."""
+"""By command, a function that finds the flags of the script it runs."""
 
 
 def flags_of(engine: Engine, command: Command, args: list[bytes]) -> Flags | None:
-    """What the script of a request says of itself; None if there is none, or it says nothing."""
+    """The flags of the script of a request; None if it runs none, or one without flags."""
     if command.name not in FLAGS_OF:
         return None
     try:
@@ -95,20 +95,20 @@ def flags_of(engine: Engine, command: Command, args: list[bytes]) -> Flags | Non
 
 
 def says_it_writes(engine: Engine, command: Command, args: list[bytes]) -> bool:
-    """Whether a request runs a script that may write, as it says itself."""
+    """Whether a request runs a script with flags that allow it to write."""
     flags = flags_of(engine, command, args)
     return flags is not None and b"no-writes" not in flags
 
 
 def may_be_stale(engine: Engine, command: Command, args: list[bytes]) -> bool:
-    """Whether a request may run on a replica that has lost its master, where data are not to be read."""
+    """Whether a request may run on a replica that has lost its master and must not show stale data."""
     if command.name in FLAGS_OF:
         return b"allow-stale" in (flags_of(engine, command, args) or ())
     return "stale" in command.flags
 
 
 def may_write(engine: Engine, command: Command, args: list[bytes]) -> bool:
-    """Whether a request may write: as its script says, or else as its command is declared."""
+    """Whether a request may write: by the flags of its script, or else of its command."""
     declared = not WRITING.isdisjoint(command.flags)
     flags = flags_of(engine, command, args)
     return declared if flags is None else b"no-writes" not in flags

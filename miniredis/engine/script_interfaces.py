@@ -1,4 +1,4 @@
-"""What the engine and an interpreter of scripts know of each other."""
+"""The interfaces between the engine and an interpreter of scripts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = [
 
 
 class Failure(NamedTuple):
-    """A script ended with an error.
+    """The error with which a script ended.
 
     Attributes:
-        text: with its code.
-        is_counted: it is that of a command, and was counted with it.
+        text: the error with its code.
+        is_counted: whether a command raised it, which counted it already.
     """
 
     text: bytes
@@ -35,8 +35,8 @@ class Registered(NamedTuple):
 
     Attributes:
         name: as registered.
-        description: what it is for, if it says so.
-        flags: what it says of itself.
+        description: None if it gave none.
+        flags: the flags it declared.
         body: what the interpreter runs.
     """
 
@@ -47,11 +47,11 @@ class Registered(NamedTuple):
 
 
 class NoLanguageError(Exception):
-    """What the interpreter needs is not installed."""
+    """The language of the interpreter is not installed."""
 
 
 class LibraryError(Exception):
-    """The text of a library is of no use."""
+    """The code of a library cannot be loaded."""
 
     def __init__(self, reason: bytes) -> None:
         super().__init__(reason)
@@ -59,52 +59,52 @@ class LibraryError(Exception):
 
 
 class Caller(Protocol):
-    """What a script reaches of the engine."""
+    """What a script can use of the engine."""
 
     def call(self, args: list[bytes]) -> Reply:
-        """Runs a command; its error is its reply."""
+        """Runs a command; returns its reply or its error."""
 
     def writes(self, args: list[bytes]) -> bool:
-        """Whether a command may have changed something."""
+        """Whether a command may write."""
 
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the script's user may run a command; None if there is no such command."""
 
     def count_error(self, text: bytes) -> None:
-        """An error is a part of the script's reply."""
+        """Counts an error that is part of the script's reply."""
 
     def interrupt(self) -> bytes | None:
-        """The script has run on for a while; returns the error with which it is to end, if it is."""
+        """Called now and then while a script runs; returns the error with which it must end, or None."""
 
 
 class Interpreter(Protocol):
     """Runs scripts of one language."""
 
     def digest(self, script: bytes) -> bytes:
-        """The SHA1 by which a script is known, in hexadecimal."""
+        """The SHA1 of a script, in hexadecimal."""
 
     def compile(self, name: bytes, code: bytes) -> bytes | None:
-        """Compiles a script, under its name; returns what is wrong with it, or None."""
+        """Compiles a script and keeps it under its name; returns the error message, or None."""
 
     def run(
         self, name: bytes, code: bytes, keys: list[bytes], args: list[bytes], resp: int
     ) -> Reply | Failure:
-        """Runs a script that compiles; returns its reply in a version of the protocol."""
+        """Runs a compiled script; returns its reply for the version ``resp`` of the protocol."""
 
     def load(self, code: bytes) -> list[Registered]:
-        """Runs the text of a library, and returns what it registers; raises ``LibraryError``."""
+        """Runs the code of a library; returns the functions that it registers. Raises ``LibraryError``."""
 
     def forget(self) -> None:
-        """Functions that were registered are not needed any more: their memory is free for others."""
+        """Frees the memory of functions that are no longer used."""
 
     def invoke(
         self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
     ) -> Reply | Failure:
-        """Runs the body of a function; returns its reply in a version of the protocol."""
+        """Runs the body of a function; returns its reply for the version ``resp`` of the protocol."""
 
 
 class NewInterpreter(Protocol):
     """Makes an interpreter."""
 
     def __call__(self, caller: Caller, *, for_functions: bool) -> Interpreter:
-        """Raises ``NoLanguageError`` where what it needs is not installed."""
+        """A new interpreter; raises ``NoLanguageError`` if its language is not installed."""

@@ -1,10 +1,9 @@
-"""Scripts: which there are, how one is run, and what it may call.
+"""Scripts: the cache of loaded scripts, how one runs, and how it calls commands.
 
-The language is none of the engine's business: an ``Interpreter``, made when the first script comes, turns
-texts into replies, and asks a ``Caller`` for everything else. While a script runs nothing else does, until it
-has run for ``busy-reply-threshold`` milliseconds: from then on other clients are let in between, and hear
-that the server is busy, unless what they ask for may be asked of a busy server. Neither time nor expiry goes
-on for the keys that the script sees.
+The engine does not know the language: an ``Interpreter``, made when the first script arrives, runs scripts
+and calls back through a ``Caller``. While a script runs, nothing else runs until it has taken
+``busy-reply-threshold`` milliseconds. From then on other clients are served in between: they get the error
+BUSY, except for commands with the flag ``allow_busy``. No key expires while a script runs.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ __all__ = ["Run", "Script", "Scripts"]
 
 
 LOAD_LIMIT: Final = 0.5
-"""Seconds that the loading of a library may take."""
+"""Seconds that loading a library may take."""
 
 MOST_CACHED: Final = 128 * 1024 * 1024
-"""How many bytes the scripts that are kept for EVALSHA may take; those unused for longest are forgotten."""
+"""The most bytes of scripts kept for EVALSHA; the least recently used are dropped."""
 
 OVERHEAD: Final = 500
-"""About how many bytes a script takes beside its text."""
+"""About how many bytes a script takes in addition to its text."""
 
 
 class Script(NamedTuple):
-    """A script of EVAL's.
+    """A script of EVAL.
 
     Attributes:
         sha: its SHA1, in hexadecimal.
-        body: as it was sent.
-        code: the same without a first line that is not of its language.
-        flags: what it says of itself; None if it says nothing.
+        body: its text as it was sent.
+        code: the text without the shebang line.
+        flags: the flags of the shebang line; None without one.
     """
 
     sha: bytes
@@ -59,14 +58,14 @@ class Run:
 
     Attributes:
         name: the SHA1 of a script, or the name of a function.
-        client: who asked for it.
+        client: the client that called it.
         session: runs its commands.
         request: the command that started it.
-        is_function: it was called with FCALL.
-        is_read_only: it may not write.
-        started: what the stopwatch told.
-        has_written: it has called a command that writes.
-        is_killed: it is to end.
+        is_function: whether FCALL called it.
+        is_read_only: whether it may not write.
+        started: when it started, in seconds of the stopwatch.
+        has_written: whether it has called a command that writes.
+        is_killed: whether it must end.
     """
 
     __slots__ = (
@@ -89,7 +88,7 @@ class Run:
 
 
 class ScriptSession(Session):
-    """Stands for a script where commands ask who their client is."""
+    """The session in which the commands of scripts run."""
 
     __slots__ = ("_scripts",)
     is_script = True
@@ -102,13 +101,13 @@ class ScriptSession(Session):
 
     @property
     def client(self) -> Session:
-        """Who asked for the script."""
+        """The client that called the script."""
         run = self._scripts.running
         return self if run is None else run.client
 
     @property
     def may_block(self) -> bool:
-        """A command that would block answers as if its time were over."""
+        """Always False: a command that would block replies as if it had timed out."""
         return False
 
 
@@ -116,11 +115,11 @@ class Scripts:
     """The scripts of one engine.
 
     Args:
-        engine: whose they are.
+        engine: runs their commands.
 
     Attributes:
-        running: the script that runs.
-        must_end: the server stops, and waits for no script.
+        running: the script that is running.
+        must_end: whether the server is stopping, so that scripts must end.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -135,17 +134,17 @@ class Scripts:
     def __len__(self) -> int:
         return len(self._scripts)
 
-    # The scripts there are
+    # Loaded scripts
 
     @property
     def interpreter(self) -> Interpreter:
-        """What runs the scripts of EVAL; raises ``CommandError`` where there is nothing that could."""
+        """The interpreter for the scripts of EVAL; raises ``CommandError`` if no language is available."""
         if self._interpreter is None:
             self._interpreter = self.make_interpreter(for_functions=False)
         return self._interpreter
 
     def make_interpreter(self, *, for_functions: bool) -> Interpreter:
-        """A new one; raises ``CommandError`` where its language is not installed."""
+        """A new interpreter; raises ``CommandError`` if its language is not installed."""
         new_interpreter = self._engine.environment.new_interpreter
         if new_interpreter is None:
             raise CommandError(errors.NO_LUA)
@@ -155,14 +154,14 @@ class Scripts:
             raise CommandError(errors.NO_LUA) from None
 
     def find(self, sha: bytes) -> Script:
-        """The script of that SHA1, in any case; raises NOSCRIPT."""
+        """The script with a SHA1, in any case; raises NOSCRIPT."""
         script = self._scripts.get(sha) or self._scripts.get(sha.lower())
         if script is None:
             raise CommandError(errors.NO_SCRIPT)
         return script
 
     def load(self, body: bytes) -> Script:
-        """The script with that text, compiled if it is new; raises ``CommandError`` for what is none."""
+        """The script with that text, compiled if new; raises ``CommandError`` if it does not compile."""
         interpreter = self.interpreter
         sha = interpreter.digest(body)
         script = self._scripts.get(sha)
@@ -175,11 +174,11 @@ class Scripts:
         return script
 
     def has(self, sha: bytes) -> bool:
-        """Whether a script was loaded."""
+        """Whether a script with this SHA1 is loaded."""
         return sha.lower() in self._scripts
 
     def flush(self) -> None:
-        """Forgets all scripts of EVAL, and what they have left in their interpreter."""
+        """Drops all scripts of EVAL and their interpreter."""
         self._scripts.clear()
         self._interpreter = None
 
@@ -191,11 +190,11 @@ class Scripts:
         """Runs a script for a client, and returns its reply.
 
         Args:
-            client: who asked for it.
-            script: one that was loaded.
+            client: the client that called it.
+            script: a loaded script.
             request: EVAL and its arguments.
-            keys: how many of these are keys.
-            is_read_only: it may not write, whatever it says of itself.
+            keys: the number of keys among them.
+            is_read_only: whether it may not write, whatever its flags say.
         """
         refusal = self._engine.conditions.write_refusal
         is_read_only |= check_flags(script.flags, is_read_only=is_read_only, write_refusal=refusal)
@@ -210,7 +209,7 @@ class Scripts:
     def begin(
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
     ) -> None:
-        """A script starts."""
+        """Starts a run."""
         session = self._session = self._session or ScriptSession(self._engine)
         session.db, session.resp = client.db, 2
         started = self._engine.environment.stopwatch()
@@ -218,22 +217,22 @@ class Scripts:
         run.is_function, run.is_read_only = is_function, is_read_only
 
     def end(self) -> None:
-        """A script is over."""
+        """Ends a run."""
         self.running = None
         self._engine.conditions.be_busy(False)
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
-        """The reply of what ran a script; an error that was not counted yet is raised as one."""
+        """The reply of a script; an error that was not counted yet is raised instead."""
         if not isinstance(outcome, Failure):
             return outcome
         if outcome.is_counted:
             return Encoded(encode(CommandError(outcome.text), 2))
         raise CommandError(outcome.text)
 
-    # What scripts ask for
+    # The ``Caller`` of scripts
 
     def call(self, args: list[bytes]) -> Reply:
-        """Runs a command for the script that is running; its error is its reply."""
+        """Runs a command for the running script; returns its reply or its error."""
         run, engine = self.running, self._engine
         assert run is not None
         session = run.session
@@ -263,26 +262,26 @@ class Scripts:
         return reply
 
     def writes(self, args: list[bytes]) -> bool:
-        """Whether a command may have changed something."""
+        """Whether a command has the flag ``write``."""
         command = look_up(args)
         return command is not None and "write" in command.flags
 
     def _remember(self, run: Run) -> None:
-        """A client that tracks keys reads, by its script: Redis keeps the script's keys in mind for it."""
+        """A tracking client that reads through a script tracks the script's keys, as in Redis."""
         command = look_up(run.request)
         assert command is not None
         self._engine.news.tracking.remember(run.client, command, run.request)
 
     def is_allowed(self, args: list[bytes]) -> bool | None:
-        """Whether the script's user may run a command: the one user there is may; None if there is none."""
+        """Whether the user may run a command; None if there is no such command. The only user may run all."""
         return None if look_up(args) is None else True
 
     def count_error(self, text: bytes) -> None:
-        """An error is a part of the script's reply."""
+        """Counts an error that a script returns inside its reply."""
         self._engine.statistics.count_error(CommandError(text))
 
     def interrupt(self) -> bytes | None:
-        """Lets others in if the script has run for too long; the error with which it is to end, if it is."""
+        """Serves other clients if the script is slow; returns the error with which it must end, or None."""
         run, engine = self.running, self._engine
         if run is None:
             return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
@@ -293,41 +292,41 @@ class Scripts:
         if not engine.conditions.busy and threshold:
             engine.conditions.be_busy(self.milliseconds >= threshold)
         if engine.conditions.busy:
-            frozen = engine.keyspace.milliseconds  # for a script, no key expires while it runs
+            frozen = engine.keyspace.milliseconds  # no key expires while a script runs
             environment.let_others_in()
             engine.keyspace.milliseconds = frozen
         if run.is_killed or engine.shutdown_requested or self.must_end:
-            return errors.KILLED_SCRIPT  # of a function, too
+            return errors.KILLED_SCRIPT  # the same text for functions
         return None
 
     def start_loading(self) -> None:
-        """A library is being loaded, which may take half a second."""
+        """Starts the time limit for loading a library."""
         self._loading_since = self._engine.environment.stopwatch()
 
     def _loads_for_too_long(self) -> bool:
         return self._engine.environment.stopwatch() - self._loading_since > LOAD_LIMIT
 
-    # What others hear of a script that runs for too long
+    # Slow scripts
 
     def is_running_for(self, session: Session) -> bool:
-        """Whether a client waits for its script to end."""
+        """Whether a client waits for its own script to end."""
         return self.running is not None and self.running.client is session
 
     @property
     def milliseconds(self) -> int:
-        """For how long the script has been running."""
+        """How long the script has been running."""
         if self.running is None:
             return 0
         return int((self._engine.environment.stopwatch() - self.running.started) * 1000)
 
     @property
     def busy_text(self) -> bytes:
-        """What they hear."""
+        """The BUSY error that other clients get."""
         is_function = self.running is not None and self.running.is_function
         return errors.busy(b"FUNCTION" if is_function else b"SCRIPT")
 
     def kill(self, *, is_function: bool) -> None:
-        """Ends the script that is running; raises ``CommandError`` if none can be ended so."""
+        """Ends the running script; raises ``CommandError`` if none is running or it cannot be killed."""
         run = self.running
         if run is None:
             raise CommandError(errors.NOT_BUSY)

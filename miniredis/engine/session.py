@@ -1,4 +1,4 @@
-"""One client's conversation: what was asked, what is to be sent, and all state that is the client's own."""
+"""One client: its protocol state, its queued output, its transaction and what it waits for."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .client_flags import (
     UNAUTHENTICATED,
     WATCH_BROKEN,
 )
+from .input import run_input
 from .notifications import NONE, after_reply
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from .script_flags import may_write
@@ -44,12 +45,12 @@ __all__ = ["Session", "Transaction", "serve_nobody"]
 
 
 class Transaction:
-    """What MULTI has queued.
+    """The commands that MULTI has queued.
 
     Attributes:
         queued: the commands, in order.
-        aborted: one was refused by the gate, so EXEC will refuse them all.
-        may_write: one may write, as far as it was known when it was queued.
+        aborted: whether a command was refused when it was queued; EXEC then refuses the whole transaction.
+        may_write: whether a command may write, as far as known when it was queued.
     """
 
     __slots__ = ("aborted", "may_write", "queued")
@@ -60,7 +61,7 @@ class Transaction:
         self.may_write = False
 
     def queue(self, session: Session, command: Command, args: list[bytes]) -> None:
-        """Holds back a command; one more of those that will not run need not be kept."""
+        """Queues a command, unless the transaction cannot succeed any more."""
         if not (self.aborted or session.flags & WATCH_BROKEN):
             self.queued.append((command, args))
             self.may_write |= may_write(session.engine, command, args)
@@ -70,27 +71,27 @@ class Session:
     """A client of the engine, from ``Engine.connect`` to ``Engine.disconnect``.
 
     Attributes:
-        id: unique and rising; CLIENT ID.
-        flags: what is special about it, those of ``client_flags``.
-        db: the database it SELECTed.
+        id: the number that CLIENT ID returns; unique and rising.
+        flags: bits of ``client_flags``.
+        db: the database that it SELECTed.
         resp: the version of the protocol it speaks, 2 or 3.
         waiter: set while it is blocked; its input then stays unread.
         watched: the (database, key) pairs of WATCH.
-        subscriptions: what it listens to, by the way in which it does; ways without any are not there.
-        tracker: how it is told of changes to keys, if it is.
-        replica: what it has told as a replica, if it has.
-        reached: the offset of the stream of effects behind its last command, for WAIT.
-        after_reply: the keyspace events that it is to hear of only behind the reply at hand.
+        subscriptions: the names it is subscribed to, by kind of subscription; kinds without names are absent.
+        tracker: its CLIENT TRACKING state; None if it does not track keys.
+        replica: its state as a replica; None if it is an ordinary client.
+        reached: the replication offset after its last command, for WAIT.
+        after_reply: the keyspace events that it gets only after the current reply.
         postponed: the command that CLIENT PAUSE holds up.
         batch: the bytes of the requests that were read together and are being run, for CLIENT LIST.
-        outgoing: the pieces of what is to be sent when the tick ends.
+        outgoing: the pieces of output to send when the tick ends.
     """
 
     is_script = False
-    """Whether it stands for a script."""
+    """Whether this session runs the commands of a script."""
 
     must_obey = False
-    """Whether what it says was checked when it was new: it does again what a file says."""
+    """Whether its commands skip most checks of the gate: they come from a master or an append-only file."""
 
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine",
@@ -124,13 +125,13 @@ class Session:
         self.postponed: list[bytes] | None = None
         self.batch = 0
         self.outgoing: list[Output] = []
-        self._late: list[Output] = []  # pushes that come behind the reply at hand
-        self._pushed = 0  # bytes that answer nothing, since they were last weighed
+        self._late: list[Output] = []  # pushes to send after the current reply
+        self._pushed = 0  # bytes of pushes since the output was last measured
 
     # Replies
 
     def reply(self, value: Reply) -> None:
-        """Queues a reply to be sent when the tick ends; a replica, which gets none, is hung up on."""
+        """Queues a reply to send when the tick ends. Disconnects a replica, which must not get replies."""
         if value is NO_REPLY or self.flags & MUTE:
             return
         if self.flags & REPLICA:
@@ -140,10 +141,10 @@ class Session:
         self.engine.outbox[self] = None
 
     def end_command(self, *, empty: bool = False) -> None:
-        """A command is over: CLIENT REPLY SKIP moves on, and CLIENT CACHING has held for it.
+        """Ends a command: CLIENT REPLY SKIP advances, and CLIENT CACHING no longer applies.
 
         Args:
-            empty: it was a request without any words, which counts as one here.
+            empty: whether the request had no words; that counts as a command here.
         """
         skips = SKIPS_REPLY if self.flags & SKIPS_NEXT else 0
         self.flags = self.flags & ~(SKIPS_REPLY | SKIPS_NEXT) | skips
@@ -153,15 +154,15 @@ class Session:
                 self.tracker.caching = False
 
     def push(self, data: Output, event: str = "") -> None:
-        """Queues bytes that answer nothing, unless too much is queued: then it hangs up when the tick ends.
+        """Queues bytes that are not a reply; if too much is queued, disconnects when the tick ends.
 
         Args:
             data: the bytes.
-            event: the keyspace event that they tell of, if any.
+            event: the keyspace event that they report; empty for none.
         """
         if self.flags & CLOSING:
             return
-        if self.flags & REPLICA:  # it must not listen as well
+        if self.flags & REPLICA:  # a replica must not subscribe or monitor
             self._give_up()
             return
         if event in self.after_reply:
@@ -171,41 +172,41 @@ class Session:
         self.engine.outbox[self] = None
         self._pushed += len(data)
         if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
-            self._pushed = self.outgoing_bytes  # what was sent counts no more
+            self._pushed = self.outgoing_bytes  # leaves out what was sent meanwhile
             if self.engine.backlogs.is_far_too_long(self, self._pushed):
                 self._give_up()
 
     def _give_up(self) -> None:
-        """The connection ends when the tick does."""
+        """Drops the output and disconnects the client when the tick ends."""
         self.flags |= CLOSING
         self.drop_output()
         self.engine.backlogs.give_up(self)
 
     def begin_reply(self, command: Command, args: list[bytes]) -> None:
-        """Has some pushes wait until the reply to a request is queued."""
+        """Delays some pushes until the reply to a request is queued."""
         self.after_reply = after_reply(command.name, args)
 
     def end_reply(self) -> None:
-        """Queues those pushes."""
+        """Queues the delayed pushes."""
         self.after_reply = NONE
         self.outgoing += self._late
         self._late.clear()
 
     def listen(self) -> None:
-        """It is told of what others do from now on."""
+        """Marks the client as one that gets pushes."""
         self.flags |= LISTENS
 
     def is_redirected_to(self) -> None:
-        """Another client has it hear in its place."""
+        """Marks the client as the target of another client's CLIENT TRACKING REDIRECT."""
         self.flags |= LISTENS | HEARS_FOR_OTHERS
 
     def listen_or_not(self) -> None:
-        """It has ceased to listen in one way: it may be plain again."""
+        """Clears the mark if nothing is left for which the client gets pushes."""
         if not (self.subscriptions or self.tracker or self.flags & HEARS_FOR_OTHERS):
             self.flags &= ~LISTENS
 
     def reset(self) -> None:
-        """Becomes what it was when it was new, but for the reply at hand."""
+        """RESET: restores the state of a new client, except for the current reply."""
         self.engine.stop_listening(self)
         self.db = self.engine.keyspace.databases[0]
         self.resp = 2
@@ -219,65 +220,65 @@ class Session:
 
     @property
     def client(self) -> Session:
-        """Who asked for what it runs."""
+        """The client on whose behalf commands run; for a script, its caller."""
         return self
 
     @property
     def connected(self) -> bool:
-        """Whether the server knows it still."""
+        """Whether the client has not been disconnected."""
         return not self.flags & GONE
 
     @property
     def closing(self) -> bool:
-        """Whether nothing more is read from it, and it is to be hung up once its output is sent."""
+        """Whether no more input is read, and the client is disconnected once its output is sent."""
         return bool(self.flags & CLOSING)
 
     @property
     def must_authenticate(self) -> bool:
-        """A password is set, and it was not told."""
+        """Whether a password is set that the client has not given."""
         return bool(self.flags & UNAUTHENTICATED and self.engine.config["requirepass"])
 
     @property
     def outgoing_bytes(self) -> int:
-        """How many bytes are to be sent when the tick ends."""
+        """The number of bytes to send when the tick ends."""
         return sum(map(len, self.outgoing))
 
     def take_output(self) -> bytes:
-        """All bytes that are to be sent; they are the caller's from now on."""
+        """Removes and returns all queued output."""
         return bytes(self.take_pieces())
 
     def take_pieces(self) -> Output:
-        """The same, with large strings by reference."""
-        output = joined(self.outgoing)  # a single piece as it is
+        """The same as ``take_output``, without copying large strings."""
+        output = joined(self.outgoing)  # a single piece is not copied
         self.outgoing.clear()
         self.engine.statistics.output_bytes += len(output)
         return output
 
     def drop_output(self) -> None:
-        """What was to be sent will not be."""
+        """Discards all queued output."""
         self.outgoing.clear()
         self._late.clear()
 
     def close(self) -> None:
-        """Reads no more, and hangs up once all replies are sent: never, where there are to be none."""
+        """Reads no more input; disconnects once all replies are sent, or never if CLIENT REPLY is OFF."""
         self.flags |= CLOSING
         if not self.flags & MUTE:
             self.engine.outbox[self] = None
 
     @property
     def is_unix(self) -> bool:
-        """Whether it came through a Unix socket."""
+        """Whether the client connected through a Unix socket."""
         return self.address.endswith(b":0")
 
     @property
     def is_local(self) -> bool:
-        """Whether it came from this machine, as Redis knows it: not from 127.0.0.2, say."""
+        """Whether Redis takes the client for local: a Unix socket, 127.0.0.1 or ::1, but not 127.0.0.2."""
         return self.is_unix or self.address.startswith((b"127.0.0.1:", b"[::1]:"))
 
     # Effects
 
     def also_propagate(self, effect: Callable[..., list[bytes]], *about: Any) -> None:
-        """The command at hand has one more effect: ``effect(*about)``, if anybody wants to know."""
+        """Adds ``effect(*about)`` to the effects of the current command, if effects are recorded."""
         if self.engine.effects is not None:
             self.engine.effects.add(self.db.index, effect(*about))
 
@@ -292,15 +293,15 @@ class Session:
         when_over: Reply = NULL_ARRAY,
         when_gone: CommandError | None = None,
     ) -> NoReply:
-        """Waits until one of the keys can serve this client.
+        """Blocks this client until one of the keys can serve it.
 
         Args:
-            keys: in the order of the command; repeated ones count once.
+            keys: in the order of the command; repeated keys count once.
             waits_for: the type of value that serves it.
-            serve: pops from the value, and returns the reply.
+            serve: runs the command on the value and returns the reply.
             timeout: milliseconds; None waits for ever.
-            when_over: the reply when the time is over.
-            when_gone: what it hears when one of the keys goes; None if it goes on waiting.
+            when_over: the reply when the timeout passes.
+            when_gone: the error when one of the keys is deleted; None to go on waiting.
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
         distinct = tuple(dict.fromkeys(keys))
@@ -310,59 +311,63 @@ class Session:
         return NO_REPLY
 
     def unblock(self) -> None:
-        """Waits no more."""
+        """Marks the client as no longer blocked."""
         self.waiter = None
         self.flags &= ~BLOCKED
 
+    def resume(self) -> None:
+        """Runs what it sent while it was blocked."""
+        run_input(self)
+
     def hold(self, args: list[bytes]) -> None:
-        """Waits for the end of a CLIENT PAUSE, to run this command then."""
+        """Blocks the client until CLIENT PAUSE ends, and keeps the command to run then."""
         self.block((), type(None), serve_nobody, None)
         self.postponed = args
         self.flags |= POSTPONED
 
     def take_postponed(self) -> list[bytes] | None:
-        """The command that was held up, once."""
+        """Removes and returns the command that CLIENT PAUSE held up."""
         args, self.postponed = self.postponed, None
         self.flags &= ~POSTPONED
         return args
 
     @property
     def may_block(self) -> bool:
-        """Not inside EXEC, where a command that would block answers as if its time were over."""
+        """Whether a command may block. Inside EXEC it may not: it replies as if it had timed out."""
         return not self.flags & EXECUTING
 
     # WATCH
 
     def watch(self, key: bytes) -> None:
-        """Makes the next EXEC depend on this key staying as it is."""
-        self.db.has_expired(key)  # it is watched as missing then
+        """Makes the next EXEC fail if the key is modified before it."""
+        self.db.has_expired(key)  # an expired key is watched as missing
         if (self.db.index, key) not in self.watched:
             self.watched.add((self.db.index, key))
             self.db.watch(key, self)
 
     def unwatch(self) -> None:
-        """Forgets all watched keys, and that one has changed."""
+        """Stops watching all keys, and forgets that one has changed."""
         for index, key in self.watched:
             self.engine.keyspace.databases[index].unwatch(key, self)
         self.watched.clear()
         self.flags &= ~WATCH_BROKEN
 
     def begin_transaction(self) -> None:
-        """MULTI: holds back the commands that follow."""
+        """MULTI: queues the commands that follow."""
         self.transaction = Transaction()
         self.flags |= IN_MULTI
 
     def leave_transaction(self) -> None:
-        """Forgets what MULTI held back, and what WATCH watched."""
+        """Discards the queued commands and all watches."""
         self.transaction = None
         self.flags &= ~IN_MULTI
         self.unwatch()
 
     def watched_key_changed(self) -> None:
-        """The next EXEC will run nothing."""
+        """Makes the next EXEC run nothing."""
         self.flags |= WATCH_BROKEN
 
 
 def serve_nobody(_db: Database, _key: bytes, _value: object) -> Reply:
-    """For who waits for no key."""
+    """The ``serve`` of a client that waits for no key; never called."""
     raise AssertionError("a client that waits for no key is served by none")

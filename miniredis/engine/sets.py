@@ -1,9 +1,9 @@
 """Sets: distinct members.
 
-Redis keeps a small set of integers packed and sorted; another one is a table, which has no order. Here the
-latter keeps the order in which its members came, so that the same requests have the same replies. It shows in
-OBJECT ENCODING, in the order of SMEMBERS and in the steps of SSCAN. What was packed becomes a table when
-another member comes or it outgrows the limit, never the other way.
+Redis keeps a small set of integers packed and sorted (intset); any other set is a hash table, which has no
+order. Here the latter keeps the order in which members were added, so that replies are reproducible. Clients
+see the encoding in OBJECT ENCODING, in the order of SMEMBERS and in the steps of SSCAN. A packed set is
+unpacked when a member is not an integer or it exceeds the limit, and never packed again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["SetValue"]
 
 
 class SetValue:
-    """The value of a key; an empty one does not exist for long.
+    """A set; a key whose set is empty is deleted.
 
     Attributes:
-        members: a dictionary whose keys they are; only to be read.
+        members: the keys of a dictionary; do not change it.
         is_packed: whether Redis would keep it as an intset.
     """
 
@@ -35,7 +35,7 @@ class SetValue:
 
     @classmethod
     def of(cls, members: Collection[bytes], packing: Packing) -> SetValue:
-        """A set of these members, which are distinct."""
+        """A set of these distinct members."""
         made = cls()
         made.members = dict(zip(members, repeat(None)))
         made.is_packed = len(members) <= packing.set_integers and all(map(is_integer, members))
@@ -45,11 +45,11 @@ class SetValue:
         return len(self.members)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Its members: integers in their order, others as they came."""
+        """Its members: sorted if packed, otherwise in the order in which they were added."""
         return iter(sorted(self.members, key=int) if self.is_packed else self.members)
 
     def add(self, member: bytes, packing: Packing) -> bool:
-        """Takes in a member; tells whether it is new."""
+        """Adds a member; returns whether it is new."""
         if member in self.members:
             return False
         self.members[member] = None
@@ -60,7 +60,7 @@ class SetValue:
         return True
 
     def remove(self, member: bytes) -> bool:
-        """Drops a member; tells whether it was there."""
+        """Removes a member; returns whether it existed."""
         if member not in self.members:
             return False
         del self.members[member]
@@ -69,19 +69,19 @@ class SetValue:
         return True
 
     def copy(self) -> SetValue:
-        """A set of its own with the same members, kept in the same way."""
+        """A copy with the same members and encoding."""
         copied = SetValue()
         copied.members = self.members.copy()
         copied.is_packed = self.is_packed
         return copied
 
     def index(self) -> KeyIndex:
-        """The members as they can be walked and drawn; made when first asked for, and kept from then on."""
+        """An index of the members for SSCAN and SRANDMEMBER; built on the first call and kept up to date."""
         if self._index is None:
             self._index = KeyIndex(self.members)
         return self._index
 
 
 def is_integer(member: bytes) -> bool:
-    """Whether a member is a 64-bit integer in its canonical form."""
+    """Whether a member is a 64-bit integer in canonical form."""
     return parse_integer(member) is not None

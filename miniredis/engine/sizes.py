@@ -1,4 +1,4 @@
-"""About how many bytes values take, for MEMORY USAGE."""
+"""Estimates of the bytes that values take, for MEMORY USAGE."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 __all__ = ["Size", "of_elements", "of_stream", "of_text"]
 
 Size: TypeAlias = Callable[[Any, int], int]
-"""Measures a value by so many samples of its elements; 0 stands for as many as are ever measured."""
+"""Measures a value by a number of samples of its elements; 0 for the largest number."""
 
 ELEMENT_OVERHEAD: Final = 41
-"""The header of an element, and its place in the list."""
+"""The header of an element and its slot in the list, in bytes."""
 
 MOST_SAMPLES: Final = 50_000
-"""So many elements are measured at most: more make the answer, which is about, no better, only slower."""
+"""The most elements measured: more would make the estimate slower and no better."""
 
 
 def of_text(text: bytes | bytearray, _samples: int) -> int:
-    """A string."""
+    """The size of a string."""
     return len(text)
 
 
 def of_stream(stream: Stream, _samples: int) -> int:
-    """A stream, whose nodes know their size."""
+    """The size of a stream, whose nodes know their sizes."""
     return sum(node.size for node in stream.nodes) + sum(map(of_group, stream.groups.values()))
 
 
@@ -37,7 +37,7 @@ def of_group(group: Group) -> int:
 
 
 def of_elements(columns: Callable[[Any], Iterable[Iterable[bytes]]]) -> Size:
-    """An aggregate, given one iterable for each string that an element has."""
+    """Makes a function for an aggregate; ``columns`` returns an iterable for each string of an element."""
 
     def size(value: Any, samples: int) -> int:
         measured = min(samples or MOST_SAMPLES, MOST_SAMPLES, len(value))

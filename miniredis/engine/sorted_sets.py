@@ -1,8 +1,8 @@
 """Sorted sets: members with scores, found by member, by score and by rank.
 
-Redis keeps a small one packed, each score as a text, and another one as a table beside a skip list. It
-shows in OBJECT ENCODING, in which steps ZSCAN walks and how it writes scores, and in minus zero, which is
-zero where packed. What was packed once becomes unpacked when it outgrows the limits, never the other way.
+Redis keeps a small sorted set as a listpack, with scores as text, and a larger one as a hash table and a skip
+list. Clients see this in OBJECT ENCODING, in ZSCAN's steps and formatting, and in minus zero, which becomes
+zero when packed. A packed sorted set is unpacked when it exceeds the limits, and never packed again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["Entry", "SortedSet"]
 
 
 class SortedSet:
-    """The value of a key; an empty one does not exist for long.
+    """A sorted set; a key whose sorted set is empty is deleted.
 
     Attributes:
-        scores: the score of each member; only to be read.
+        scores: the score of each member; do not change it.
         is_packed: whether Redis would keep it as a listpack.
     """
 
@@ -35,7 +35,7 @@ class SortedSet:
 
     @classmethod
     def of(cls, scores: Mapping[bytes, float], packing: Packing) -> SortedSet:
-        """A sorted set of members whose scores are known."""
+        """A sorted set with these members and scores."""
         made = cls()
         made.is_packed = (
             len(scores) <= packing.sorted_set_entries
@@ -58,7 +58,7 @@ class SortedSet:
     # Changing
 
     def put(self, member: bytes, score: float, packing: Packing) -> None:
-        """Gives a score to a member, which is new or had another one."""
+        """Sets the score of a member, which is new or has another score."""
         old = self.scores.get(member)
         if old is not None:
             self._ordered.remove((old, member))
@@ -73,7 +73,7 @@ class SortedSet:
             self._index.add(member)
 
     def remove(self, member: bytes) -> bool:
-        """Drops a member; tells whether it was there."""
+        """Removes a member; returns whether it existed."""
         score = self.scores.pop(member, None)
         if score is None:
             return False
@@ -83,7 +83,7 @@ class SortedSet:
         return True
 
     def remove_between(self, first: int, end: int) -> list[Entry]:
-        """Drops the members from one rank up to another, that one excluded; returns their entries."""
+        """Removes the members from rank ``first`` up to, but without, ``end``; returns their entries."""
         removed = self._ordered.remove_between(first, end)
         for _, member in removed:
             del self.scores[member]
@@ -92,16 +92,16 @@ class SortedSet:
         return removed
 
     def unpack(self) -> bool:
-        """Keeps it as a table and a skip list from now on.
+        """Converts it to the representation with a hash table and a skip list.
 
         Returns:
-            Whether C, which reads the packed scores for it, takes note that one is too small for all digits.
+            Whether C's conversion of the packed scores reports one as too small for full precision.
         """
         was_packed, self.is_packed = self.is_packed, False
         return was_packed and any(0 < abs(score) < SMALLEST_NORMAL for score in self.scores.values())
 
     def copy(self) -> SortedSet:
-        """A sorted set of its own with the same content, kept in the same way."""
+        """A copy with the same content and encoding."""
         copied = SortedSet()
         copied.scores = self.scores.copy()
         copied.is_packed = self.is_packed
@@ -109,29 +109,29 @@ class SortedSet:
         return copied
 
     def _kept(self, score: float) -> float:
-        return score + 0.0 if self.is_packed else score  # which makes zero of minus zero
+        return score + 0.0 if self.is_packed else score  # turns minus zero into zero
 
-    # Looking
+    # Looking up
 
     def rank(self, member: bytes) -> int | None:
-        """How many members come before one; None if it is not there."""
+        """The number of members before one; None if it does not exist."""
         score = self.scores.get(member)
         return None if score is None else self._ordered.count_below((score, member))
 
     def count_first(self, holds: Callable[[Entry], bool]) -> int:
-        """How many entries come first of which something holds that holds of no entry behind them."""
+        """See ``Ordered.count_first``."""
         return self._ordered.count_first(holds)
 
     def at(self, rank: int) -> Entry:
-        """The entry of a rank."""
+        """The entry with a rank."""
         return self._ordered.between(rank, rank + 1)[0]
 
     def between(self, first: int, end: int) -> list[Entry]:
-        """The entries from one rank up to another, that one excluded."""
+        """The entries from rank ``first`` up to, but not including, rank ``end``."""
         return self._ordered.between(first, end)
 
     def index(self) -> KeyIndex:
-        """The members as they can be walked; made when first asked for, and kept from then on."""
+        """An index of the members for ZSCAN; built on the first call, then kept up to date."""
         if self._index is None:
             self._index = KeyIndex(self.scores)
         return self._index

@@ -1,4 +1,4 @@
-"""Stream ids as clients write them: ``ms-seq``, ``ms``, ``ms-*``, ``-``, ``+`` and ``(`` before a bound."""
+"""Stream ids as clients write them: ``ms-seq``, ``ms``, ``ms-*``, ``-``, ``+``; ``(`` excludes a bound."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ UNSIGNED: Final = re.compile(rb"[ \t\n\v\f\r]*+([+-]?)([0-9]++)").fullmatch
 
 
 def read_id(text: bytes, missing: int) -> int:
-    """An id; ``-`` is the lowest there can be and ``+`` the highest. Raises ``CommandError``.
+    """An id; ``-`` is the lowest possible and ``+`` the highest. Raises ``CommandError``.
 
     Args:
         text: as it was sent.
-        missing: the sequence number where none is said.
+        missing: the sequence number if the text has none.
     """
     extreme = EXTREMES.get(until_nul(text)) if len(text) <= LONGEST else None
     return read_strict_id(text, missing) if extreme is None else extreme
 
 
 def read_strict_id(text: bytes, missing: int = 0) -> int:
-    """An id that has a number of milliseconds."""
+    """An id, except ``-`` and ``+``."""
     milliseconds, sequence = parts(text)
     return milliseconds | (missing if sequence is None else read_unsigned(sequence))
 
 
 def read_id_to_complete(text: bytes) -> tuple[int, bool]:
-    """An id that may leave its sequence number to the stream, as ``5-*``, and whether it does not."""
+    """An id, and whether its sequence number is given: ``5-*`` leaves it to the stream."""
     milliseconds, sequence = parts(text)
     if sequence == b"*":
         return milliseconds, False
@@ -42,14 +42,14 @@ def read_id_to_complete(text: bytes) -> tuple[int, bool]:
 
 
 def read_bound(text: bytes, missing: int) -> tuple[int, bool]:
-    """One end of a range, and whether the id itself is left out."""
+    """A bound of a range, and whether it is excluded."""
     if len(text) > 1 and text[:1] == b"(":
         return read_strict_id(text[1:], missing), True
     return read_id(text, missing), False
 
 
 def parts(text: bytes) -> tuple[int, bytes | None]:
-    """The milliseconds where they stand in an id, and the text of the sequence number, if any."""
+    """The milliseconds, shifted to their place in an id, and the text of the sequence number, if any."""
     if len(text) > LONGEST:
         raise CommandError(INVALID_STREAM_ID)
     left, dash, right = until_nul(text).partition(b"-")
@@ -57,7 +57,7 @@ def parts(text: bytes) -> tuple[int, bytes | None]:
 
 
 def read_unsigned(text: bytes) -> int:
-    """64 bits without a sign, as C's ``strtoull`` takes them: a negative number wraps."""
+    """An unsigned 64-bit integer, as C's ``strtoull`` parses it: negative numbers wrap."""
     number = parse_integer(text)
     if number is None:
         match = UNSIGNED(text)

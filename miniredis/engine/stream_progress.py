@@ -1,8 +1,7 @@
-"""How far a consumer group has got in its stream, as far as Redis 7.0 can tell.
+"""How far a consumer group has read its stream, as far as Redis 7.0 can tell.
 
-A stream counts the entries that were ever added, and a group those that it has given out. Both stay
-comparable until an entry ahead of the group is deleted: then the number is unknown until the group has
-passed it.
+A stream counts the entries ever added, and a group those it has delivered. The two stay comparable until an
+entry ahead of the group is deleted: then the group's count is unknown until the group has passed that entry.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ __all__ = ["advance", "entries_up_to", "lag"]
 
 
 def is_broken_from(stream: Stream, number: int) -> bool:
-    """Whether an entry with this id or a higher one was deleted out of the middle."""
+    """Whether an entry with this id or a higher one was deleted from the middle."""
     return number <= stream.max_deleted and len(stream) > 0 and stream.first <= stream.max_deleted
 
 
 def entries_up_to(stream: Stream, number: int) -> int | None:
-    """How many entries were ever added up to an id; None where that cannot be told."""
+    """The number of entries ever added up to an id; None if that is unknown."""
     if not stream.added:
         return 0
     if not len(stream) and number <= stream.last:
@@ -34,7 +33,7 @@ def entries_up_to(stream: Stream, number: int) -> int | None:
 
 
 def advance(stream: Stream, group: Group, number: int) -> None:
-    """A group gives out an entry beyond its last one."""
+    """Advances a group to an entry that it delivers."""
     if group.entries_read is not None and not is_broken_from(stream, number):
         group.entries_read = wrapped(group.entries_read + 1)
     elif stream.added:
@@ -43,7 +42,7 @@ def advance(stream: Stream, group: Group, number: int) -> None:
 
 
 def lag(stream: Stream, group: Group) -> int | None:
-    """How many entries a group has before it; None where that cannot be told."""
+    """The number of entries a group has not read yet; None if that is unknown."""
     if not stream.added:
         return 0
     read = group.entries_read

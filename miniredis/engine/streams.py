@@ -1,12 +1,12 @@
-"""Streams: entries in the order of their ids, in nodes as Redis keeps them.
+"""Streams: entries in the order of their ids, in nodes like Redis's.
 
-Approximate trimming takes whole nodes and nothing else, so a client can see where nodes begin; they begin
-here where they begin in Redis, which depends on their entries, tombstones and bytes. A node goes with the
-last live entry that XDEL takes.
+Approximate trimming removes only whole nodes, so clients can see where nodes begin. They begin here where
+they begin in Redis, which depends on their entries, tombstones and bytes. XDEL of a node's last live entry
+removes the node.
 
-The live ids of a stream rise, and mostly all ids do, so that they can be searched. Only when XSETID has set
-a stream back behind its tombstones do lower ids come after higher ones; it is not ``ordered`` from then on,
-and is walked through.
+The ids of live entries rise, and mostly all ids do, so that binary search works. If XSETID sets a stream back
+to before its tombstones, lower ids follow higher ones; the stream is then no longer ``ordered`` and is
+scanned.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["Stream", "is_ordered"]
 
 
 class Stream:
-    """A stream and its consumer groups; unlike other values it may be empty.
+    """A stream and its consumer groups. Unlike other values, a stream may be empty.
 
     Attributes:
         nodes: all entries, in order.
-        length: how many live ones there are.
-        last: the id of the entry that was added last, even if it is gone.
-        added: how many entries were ever added, as far as is known.
-        max_deleted: the highest id that XDEL took.
-        ordered: all ids rise, those of tombstones, too.
+        length: the number of live entries.
+        last: the id of the last entry added, even if it is gone.
+        added: the number of entries ever added, as far as known.
+        max_deleted: the highest id deleted by XDEL.
+        ordered: whether all ids rise, including those of tombstones.
         groups: by name.
     """
 
@@ -52,7 +52,7 @@ class Stream:
         return self.length
 
     def copy(self) -> Stream:
-        """A stream of its own with the same content."""
+        """A copy with the same content."""
         other = Stream()
         other.nodes = [node.copy() for node in self.nodes]
         other.length, other.last, other.ordered = self.length, self.last, self.ordered
@@ -64,16 +64,16 @@ class Stream:
 
     @property
     def first(self) -> int:
-        """The lowest id there is; 0 if there is none."""
+        """The lowest id; 0 if the stream is empty."""
         return next(self.walk(), (0, []))[0]
 
     @property
     def top(self) -> int:
-        """The highest id there is; 0 if there is none."""
+        """The highest id; 0 if the stream is empty."""
         return next(self.walk_back(), (0, []))[0]
 
     def walk(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
-        """The entries from one id to another, both included, in order."""
+        """Yields the entries from one id to another, both included, in order."""
         nodes = self.nodes
         for index in range(max(self._node_at(start), 0), len(nodes)):
             node = nodes[index]
@@ -87,7 +87,7 @@ class Stream:
                 yield number, contents[place]
 
     def walk_back(self, start: int = 0, end: int = LAST_ID) -> Iterator[Entry]:
-        """The same, in reverse."""
+        """Yields the same entries in reverse order."""
         nodes = self.nodes
         last = self._node_at(end)
         if last < 0 and not self.ordered:
@@ -104,15 +104,15 @@ class Stream:
                 yield number, contents[place]
 
     def _node_at(self, number: int) -> int:
-        """The index of the node in which an id would be; -1 if it is before all of them."""
+        """The index of the node in which an id would be; -1 if it is lower than all ids."""
         return bisect_right(self.nodes, number, key=master_of) - 1
 
     def find(self, number: int) -> list[bytes] | None:
-        """What stands in the entry with this id, None if there is none."""
+        """The content of the entry with this id; None if there is none."""
         return next((content for _, content in self.walk(number, number)), None)
 
     def _locate(self, number: int) -> tuple[int, int] | None:
-        """The index of the node and the place in it of the entry with this id, None if there is none."""
+        """The index of the node of the entry with this id and its place there; None if there is none."""
         first = max(self._node_at(number), 0)
         for index in range(first, min(first + 1, len(self.nodes)) if self.ordered else len(self.nodes)):
             node = self.nodes[index]
@@ -124,15 +124,15 @@ class Stream:
         return None
 
     def tree_size(self) -> int:
-        """How many nodes the radix tree has in which Redis finds the nodes here by their first ids.
+        """The number of nodes of the radix tree in which Redis indexes this stream's nodes by first id.
 
-        A run of bytes without a fork is one node, a fork is another, and so is the end of each id.
+        A run of bytes without a fork is one tree node, and so are each fork and the end of each id.
         """
         keys = [node.master.to_bytes(ID_BYTES) for node in self.nodes]
         if not keys:
             return 1
         open_forks = [-1]
-        edges: list[tuple[int, int]] = []  # from the depth of one fork to that of the next, or to an end
+        edges: list[tuple[int, int]] = []  # from the depth of a fork to that of the next, or to an end
         for depth in [*(common(a, b) for a, b in pairwise(keys)), -1]:
             below = ID_BYTES
             while open_forks[-1] > depth:
@@ -146,7 +146,7 @@ class Stream:
     # Changing
 
     def append(self, number: int, content: list[bytes], limits: Limits) -> None:
-        """Adds an entry, whose id is above all that live."""
+        """Adds an entry, whose id must be higher than those of all live ones."""
         node = self.nodes[-1] if self.nodes else None
         if node is None or node.is_full(sum(map(len, content)), limits):
             node = self._add_node(Node(number, content[::2]))
@@ -158,7 +158,7 @@ class Stream:
         self.last = number
 
     def _add_node(self, node: Node) -> Node:
-        """Puts a node where its id belongs, in the place of one of tombstones that has the same."""
+        """Inserts a node by its id; replaces a node of tombstones with the same id."""
         self.ordered = not self.nodes or (self.ordered and node.master > self.nodes[-1].ids[-1])
         index = bisect_left(self.nodes, node.master, key=master_of)
         same = index < len(self.nodes) and self.nodes[index].master == node.master
@@ -166,7 +166,7 @@ class Stream:
         return node
 
     def remove(self, number: int) -> bool:
-        """Deletes the entry with this id; tells whether there was one."""
+        """Deletes the entry with this id; returns whether it existed."""
         found = self._locate(number)
         if found is None:
             return False
@@ -180,12 +180,12 @@ class Stream:
         return True
 
     def trim_to_length(self, length: int, limit: int | None, *, exactly: bool) -> int:
-        """Takes the oldest entries until so many are left; returns how many it took.
+        """Removes the oldest entries until ``length`` are left; returns how many it removed.
 
         Args:
-            length: how many may stay.
-            limit: how many may go at most; None for any number.
-            exactly: takes single entries out of a node, too; else only whole nodes.
+            length: the number of entries to keep.
+            limit: the most entries to remove; None for any number.
+            exactly: whether to remove single entries of a node; otherwise removes only whole nodes.
         """
         taken = 0
         whole = 0
@@ -202,7 +202,7 @@ class Stream:
         return taken
 
     def trim_to_id(self, number: int, limit: int | None, *, exactly: bool) -> int:
-        """Takes the entries with a lower id; returns how many. The rest as for ``trim_to_length``."""
+        """Removes the entries with a lower id; returns their number. See ``trim_to_length``."""
         taken = 0
         whole = 0
         for node in self.nodes:
@@ -219,13 +219,13 @@ class Stream:
 
 
 def is_ordered(nodes: list[Node]) -> bool:
-    """Whether all ids in some nodes rise, those of tombstones, too."""
+    """Whether all ids in some nodes rise, including those of tombstones."""
     ids = [number for node in nodes for number in node.ids]
     return all(node.master <= node.ids[0] for node in nodes) and all(a < b for a, b in pairwise(ids))
 
 
 def common(one: bytes, other: bytes) -> int:
-    """How many bytes two ids begin with alike."""
+    """The number of bytes of the common prefix of two ids."""
     return next(at for at in range(ID_BYTES) if one[at] != other[at])
 
 

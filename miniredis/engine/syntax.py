@@ -1,18 +1,18 @@
-"""A command's arguments, as one line of text in its declaration, and as COMMAND DOCS tells them.
+"""The notation for a command's arguments in its declaration, from which COMMAND DOCS is generated.
 
-The line reads like a usage: ``key#0 value [condition(NX|XX)] [EX seconds:integer] [field...]``.
+A declaration reads like a usage line: ``key#0 value [condition(NX|XX)] [EX seconds:integer] [field...]``.
 
 ===================  ===================================================================
 ``name``             an argument, a string unless ``:type`` follows
-``name#0``           a key, the one that key specification 0 finds
-``EX name``          an argument behind a token; a token alone stands for itself
-``ALPHA~sorting``    a token whose argument has another name; so may a sign be one, ``$~new_id``
+``name#0``           a key, found by key specification 0
+``EX name``          an argument after a token; a token alone is an argument itself
+``ALPHA~sorting``    a token whose argument has another name; signs work too: ``$~new_id``
 ``name(A|B)``        one of several
 ``name{a b}``        several together
-``[argument]``       may be left out
-``argument...``      may be repeated; with ``...!`` its token is repeated too
-``@7.0.0``           since which version of Redis, behind the name
-``@-7.0.0``          since which version it is deprecated
+``[argument]``       optional
+``argument...``      can be repeated; with ``...!`` its token is repeated too
+``@7.0.0``           the version of Redis that added it, after the name
+``@-7.0.0``          the version that deprecated it
 ===================  ===================================================================
 """
 
@@ -40,12 +40,12 @@ class Argument:
     Attributes:
         name: what COMMAND DOCS calls it.
         kind: string, integer, double, key, pattern, unix-time, pure-token, oneof or block.
-        token: the word that comes before it, or that it is.
-        key: which key specification finds it, if it is a key.
-        since: the version of Redis that first took it, where that is not the command's own.
-        deprecated: the version that advised against it.
+        token: the word that precedes it, or that is the argument.
+        key: the number of the key specification that finds it; None if it is not a key.
+        since: the version of Redis that added it, if later than the command.
+        deprecated: the version that deprecated it.
         flags: optional, multiple, multiple_token.
-        parts: of one of several, and of several together.
+        parts: the arguments in a oneof or block.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Argument:
 
 
 def parse(text: str) -> list[Argument]:
-    """The arguments that a line tells of."""
+    """Parses the arguments of a declaration."""
     words = WORDS.findall(text)
     arguments = read_list(words)
     assert not words, f"{text!r} has {words[-1]!r} too much"
@@ -67,7 +67,7 @@ def parse(text: str) -> list[Argument]:
 
 
 def read_list(words: list[str]) -> list[Argument]:
-    """Arguments up to a closing bracket or a bar; ``words`` loses what was read."""
+    """Parses arguments up to a closing bracket or a bar; removes the parsed words from ``words``."""
     arguments: list[Argument] = []
     while words and words[0] not in {"]", ")", "}", "|"}:
         arguments.append(read_one(words))

@@ -1,11 +1,11 @@
-"""CLIENT TRACKING: clients that keep copies of what they read are told when it has changed.
+"""CLIENT TRACKING: notifies clients that cache the keys they read when these change.
 
-Two ways. Of a client in the first, every key it reads is kept in mind until it changes once. One that asked
-for broadcasts says which prefixes it cares for, and hears, when the tick ends, of all keys with one of them
-that changed in it. Databases make no difference: a key is its name.
+There are two modes. In the default mode, each key that a client reads is remembered until it changes once.
+With BCAST, a client names prefixes; at the end of each tick it gets all keys with these prefixes that changed
+in the tick. Keys are names: the database makes no difference.
 
-A client is told by a push; if it speaks RESP2, by a message to another one that it named. What it changed
-itself it is told behind the reply to its command, or to its EXEC.
+A client gets a push; in RESP2, a Pub/Sub message goes to another client that it named with REDIRECT. Changes
+that it made itself are sent after the reply to its command, or to its EXEC.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ REDIRECTION_BROKEN: Final = b"tracking-redir-broken"
 
 @dataclass(slots=True)
 class Tracker:
-    """How one client is told of changes.
+    """The CLIENT TRACKING options of one client.
 
     Attributes:
-        redirect: the number of the client that hears in its place; 0 for none.
-        broadcasts: it is told of all keys with its prefixes, whether it read them or not.
-        opt_in: keys are kept in mind only for commands after CLIENT CACHING YES.
-        opt_out: for all commands but those after CLIENT CACHING NO.
-        no_loop: it does not hear of what it changed itself.
-        prefixes: of the keys that are broadcast.
-        caching: CLIENT CACHING was said, and holds for the command at hand.
-        is_broken: the client that was to hear in its place is gone.
+        redirect: REDIRECT: the number of the client that gets the messages instead; 0 for none.
+        broadcasts: BCAST: it gets all keys with its prefixes, whether it read them or not.
+        opt_in: OPTIN: keys are tracked only for the command after CLIENT CACHING YES.
+        opt_out: OPTOUT: keys are tracked except for the command after CLIENT CACHING NO.
+        no_loop: NOLOOP: it does not get changes that it made itself.
+        prefixes: PREFIX: of the keys that are broadcast.
+        caching: CLIENT CACHING was called and applies to the current command.
+        is_broken: the client of ``redirect`` is gone.
     """
 
     redirect: int = 0
@@ -53,17 +53,17 @@ class Tracker:
 
     @property
     def remembers(self) -> bool:
-        """Whether the keys of the command at hand are to be kept in mind."""
+        """Whether the keys of the current command are tracked."""
         return self.caching if self.opt_in else not (self.broadcasts or (self.opt_out and self.caching))
 
 
 @dataclass(slots=True)
 class Prefix:
-    """The keys that begin alike.
+    """The keys with one prefix.
 
     Attributes:
-        clients: who is told of them.
-        changed: those that changed in this tick, each with the client that changed it last.
+        clients: the clients that track them.
+        changed: the keys that changed in this tick, each with the client that changed it last.
     """
 
     clients: dict[Session, None] = field(default_factory=dict)
@@ -71,37 +71,37 @@ class Prefix:
 
 
 class Tracking:
-    """Who is to be told of changes to which keys.
+    """The tracked keys and the clients that track them.
 
     Args:
-        sessions: all clients, by their numbers.
+        sessions: all clients, by number.
 
     Attributes:
-        count: how many clients track keys.
-        readers: by key, the numbers of the clients that read it since it changed.
-        prefixes: of broadcasts.
-        items: how many readers there are in all.
-        most: how many keys are kept in mind; 0 for any number.
+        count: the number of clients that track keys.
+        readers: by key, the numbers of the clients that have read it since it last changed.
+        prefixes: the prefixes of BCAST.
+        items: the total number of readers.
+        most: how many keys are remembered at most; 0 for any number.
     """
 
     def __init__(self, sessions: dict[int, Session]) -> None:
         self._sessions = sessions
         self.count = 0
-        self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a plain dict finds its first slowly
+        self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a dict finds its first key slowly
         self.prefixes: dict[bytes, Prefix] = {}
         self.items = 0
         self.most = 0
-        self._later: list[tuple[Session, Tracker, list[bytes] | None]] = []  # what clients changed themselves
+        self._later: list[tuple[Session, Tracker, list[bytes] | None]] = []  # invalidations after a reply
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a change may concern somebody."""
+        """Whether a change may have to be reported to a client."""
         return bool(self.count or self.readers)
 
-    # Who tracks
+    # Clients
 
     def start(self, session: Session, tracker: Tracker) -> None:
-        """A client tracks keys from now on, or in another manner; prefixes add to those it has."""
+        """Starts tracking for a client, or changes its options; prefixes are added to those it has."""
         before = session.tracker
         if before is None:
             self.count += 1
@@ -119,7 +119,7 @@ class Tracking:
             self._sessions[tracker.redirect].is_redirected_to()
 
     def stop(self, session: Session) -> None:
-        """A client tracks no keys any more; those it read stay in mind until they change."""
+        """Stops tracking for a client. The keys it read stay remembered until they change."""
         if session.tracker is None:
             return
         self.count -= 1
@@ -130,10 +130,10 @@ class Tracking:
         session.tracker = None
         session.listen_or_not()
 
-    # What happens
+    # Changes
 
     def remember(self, session: Session, command: Command, args: list[bytes]) -> None:
-        """A client that tracks has run a command that reads: its keys are kept in mind."""
+        """Remembers the keys that a tracking client has read with a command."""
         assert session.tracker is not None
         if not session.tracker.remembers:
             return
@@ -147,22 +147,22 @@ class Tracking:
             readers.add(session.id)
 
     def forget_surplus(self, running: Session | None) -> None:
-        """Forgets the oldest keys, if there are more than there may be; their readers are told they changed.
+        """Drops the oldest keys beyond ``most``, and invalidates them in the caches of their readers.
 
-        Redis does so before each command, and ten times a second, as long as some client tracks keys. Here
-        the end of a tick takes the place of the latter.
+        Redis does so before each command, and ten times a second while clients track keys. Here the end of a
+        tick takes the place of the latter.
         """
         while self.count and 0 < self.most < len(self.readers):
             self._invalidate(next(iter(self.readers)), running, at_once=True)
 
     def changed(self, key: bytes, changer: Session | None, running: Session | None, event: str = "") -> bool:
-        """A key changed; tells whether that is to be broadcast when the tick ends.
+        """Invalidates a changed key; returns whether it is to be broadcast when the tick ends.
 
         Args:
             key: its name.
-            changer: whose command did it; None if its time had come.
-            running: the client whose command is at work, if one is.
-            event: the name of the change: some are told of behind the reply.
+            changer: the client whose command changed it; None if it expired.
+            running: the client whose command is running; None if none is.
+            event: the name of the change; some events are sent after the reply.
         """
         concerned = [prefix for beginning, prefix in self.prefixes.items() if key.startswith(beginning)]
         for prefix in concerned:
@@ -189,7 +189,7 @@ class Tracking:
                 self._tell(session, tracker, [key], event)
 
     def flushed(self, running: Session | None) -> None:
-        """All keys went at once."""
+        """Invalidates all keys."""
         for session in tuple(self._sessions.values()) if self.count else ():
             if session.tracker is not None and session is running:
                 self._later.append((session, session.tracker, None))
@@ -199,14 +199,14 @@ class Tracking:
         self.items = 0
 
     def command_over(self) -> None:
-        """A client has its reply: it is told what it changed itself, as it tracks now or, else, did last."""
+        """Sends a client that has got its reply the invalidations that its own command caused."""
         if self._later:
             later, self._later = self._later, []
             for session, tracker, keys in later:
                 self._tell(session, tracker, keys)
 
     def broadcast(self) -> None:
-        """The tick ends: tells of the keys with prefixes that changed in it."""
+        """Sends the keys with tracked prefixes that changed in this tick."""
         for _, prefix in sorted(self.prefixes.items()):
             changed, prefix.changed = prefix.changed, {}
             for session in tuple(prefix.clients) if changed else ():
@@ -217,7 +217,7 @@ class Tracking:
                     self._tell(session, session.tracker, keys)
 
     def _tell(self, session: Session, tracker: Tracker, keys: list[bytes] | None, event: str = "") -> None:
-        """Tells a client, or the one that hears in its place, that keys have changed; None for all keys."""
+        """Sends invalidated keys (None for all) to a client, or to the client of its ``redirect``."""
         listener = session
         if tracker.redirect:
             found = self._sessions.get(tracker.redirect)

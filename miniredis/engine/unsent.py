@@ -1,7 +1,6 @@
-"""What is to be sent to one client, as pieces: large ones are kept by reference, small ones are put together.
+"""The output of one client that is not sent yet, in pieces: large strings by reference, small ones joined.
 
-Nothing of it is copied again when a part of it has been sent, however much there is and however slowly the
-client takes it.
+Sending a part of it copies nothing again, however much output there is and however slowly the client reads.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ if TYPE_CHECKING:
 __all__ = ["SENT_AT_ONCE", "Unsent"]
 
 SENT_AT_ONCE: Final = 1024 * 1024
-"""The most bytes that are sent to one client in one tick, so that it does not keep the others waiting."""
+"""The most bytes sent to one client in one tick, so that other clients need not wait."""
 
 PIECES_AT_ONCE: Final = 64
-"""The most pieces of them."""
+"""The most pieces sent at once."""
 
 
 class Unsent:
-    """Bytes in order; its length is how many there are."""
+    """Bytes in order; ``len`` is their number."""
 
     __slots__ = ("_at", "_pieces", "_size")
 
     def __init__(self) -> None:
         self._pieces: deque[bytes | bytearray] = deque()
-        self._at = 0  # so much of the first piece is gone
+        self._at = 0  # the number of bytes of the first piece that were sent
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def add(self, output: Output) -> None:
-        """Adds bytes at the end."""
+        """Appends output."""
         if type(output) is Pieces:
             for part in output.parts:
                 self._add(part)
         else:
-            self._add(output)  # type: ignore[arg-type]  # no class is derived from Pieces
+            self._add(output)  # type: ignore[arg-type]  # Pieces has no subclasses
 
     def _add(self, data: bytes) -> None:
         pieces = self._pieces
@@ -58,20 +57,20 @@ class Unsent:
             pieces.append(data)
 
     def take(self, most: int) -> bytes:
-        """Takes the next bytes, at most so many."""
+        """Removes and returns up to ``most`` bytes."""
         first = self._pieces[0] if self._pieces else b""
         if not self._at and len(first) <= most and (len(self._pieces) == 1 or len(first) == most):
-            data = bytes(first)  # the very same where it is bytes
+            data = bytes(first)  # not a copy if it is bytes
         else:
             data = b"".join(self._next(most))
         self._drop(len(data))
         return data
 
     def send(self, transmit: Callable[[list[memoryview]], int]) -> None:
-        """Sends what there is room for, but not too much at once.
+        """Sends as much as the socket takes, up to the limits.
 
         Args:
-            transmit: sends pieces of bytes, and tells how many bytes were taken.
+            transmit: sends pieces of bytes, and returns how many bytes were accepted.
 
         Raises:
             OSError: the client is gone.
@@ -83,7 +82,7 @@ class Unsent:
         self._drop(sent)
 
     def _next(self, most: int) -> list[memoryview]:
-        """The next bytes, at most so many; nothing may be added while these are in use."""
+        """The next bytes, up to ``most``; add nothing while they are in use."""
         at, views = self._at, list[memoryview]()
         for piece in islice(self._pieces, PIECES_AT_ONCE):
             view = memoryview(piece)[at : at + most]
@@ -95,7 +94,7 @@ class Unsent:
         return views
 
     def clear(self) -> None:
-        """Forgets it all."""
+        """Drops all bytes."""
         self._pieces.clear()
         self._at = self._size = 0
 

@@ -1,6 +1,6 @@
-"""The types of values: a row for each says what DUMP, DEBUG DIGEST, MEMORY USAGE and OBJECT ENCODING need.
+"""The types of values: each has a row for DUMP, DEBUG DIGEST, MEMORY USAGE and OBJECT ENCODING.
 
-``keyspace.py`` has the names and the kinds for lookups, ``rdb/payload.py`` what reads each form of a payload.
+``keyspace.py`` has the names of types and the kinds for lookups, ``rdb/payload.py`` reads payloads.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["TYPES", "ValueType"]
 
 
 class ValueType(NamedTuple):
-    """What is to be known of a type.
+    """The operations of a type.
 
     Attributes:
-        number: Redis's.
-        encoding: tells how Redis would keep a value.
+        number: its number in Redis.
+        encoding: returns the encoding that Redis would use for a value.
         size: measures a value.
-        digest: goes on with the digest of a key by that of its value.
-        dump: writes a value as in a payload, its form first.
+        digest: combines a key's digest with that of its value.
+        dump: returns a value as a payload, starting with its RDB type.
     """
 
     number: int
@@ -49,7 +49,7 @@ class ValueType(NamedTuple):
 
 
 LONGEST_EMBEDDED: Final = 44
-"""The longest string, in bytes, that Redis keeps in one piece with what it knows of it."""
+"""The longest string, in bytes, that Redis allocates together with its object header."""
 
 
 def string_encoding(text: bytes) -> bytes:
@@ -99,7 +99,7 @@ TYPES: Final[dict[type, ValueType]] = {
         lambda digest, values: pairs(digest, values.fields.items()),
         dump_hash,
     ),
-    RQueue: ValueType(  # a module's type: Redis says raw of all, and leaves the digest to the module
+    RQueue: ValueType(  # for module types Redis says raw, and the module makes the digest
         5,
         always(b"raw"),
         of_elements(lambda queue: (map(b"".join, chain(queue.undelivered, queue.redelivered())),)),

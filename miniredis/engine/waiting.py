@@ -1,23 +1,22 @@
-"""Blocked clients: who waits for which keys, in which order, and how they are served.
+"""Blocked clients: the keys they wait for, their order, and how they are served.
 
-The rules are those of Redis 7.0.15, each of them a test that runs against both servers:
+The rules are those of Redis 7.0.15; each has a test that runs against both servers:
 
-* A waiter stands in one FIFO per key it waits for, in the order in which clients blocked. The FIFOs of a key
-  are kept apart by the type waited for: a value has one type, so the others keep their places by themselves.
-* A key is signalled ready when it is *created* with a type that somebody may wait for, not when it grows. A
-  stream is signalled when it grows, too, and when it or a group of it goes; so is a reliable queue at every
-  push, since it is there even when it is empty.
-* Ready keys are served after each complete command, EXEC counting as one, in the order of their signals.
+* A waiter has a place in one FIFO for each key it waits for, in the order in which clients blocked. A key has
+  one FIFO for each type waited for: a value has one type, so waiters for other types keep their places.
+* A key becomes ready when it is *created* with a type that a client waits for, not when it grows. A stream
+  is also ready when it grows, or when it or one of its groups is deleted. A reliable queue becomes ready at
+  every push, since it exists even when it is empty.
+* Ready keys are served after each complete command (EXEC is one), in the order in which they became ready.
   Keys created while serving wait for the next round, so chains of BLMOVE run breadth first.
-* Serving a key takes its waiters oldest first while the value lasts, and has something to give. One whose pop
-  fails hears the error, and the next is tried. Readers of a stream take nothing away from it: each of them is
-  asked once, and who finds nothing new keeps its place.
-* A waiter that says what it answers ``when_gone`` waits for keys that are there: when one of them is served
-  and is gone, or of another type, it hears that.
-* A waiter that is served, timed out, unblocked or gone leaves all its FIFOs in one step.
+* A key's waiters are served oldest first while its value has something to give. A waiter whose pop fails gets
+  the error, and the next is tried. Reading a stream removes nothing: each of its readers is tried once, and a
+  reader with nothing new keeps its place.
+* A waiter with an error ``when_gone`` gets it when one of its keys is deleted or has another type.
+* A waiter that is served, timed out, unblocked or disconnected leaves all its FIFOs in one step.
 
-A new kind of blocking command brings its own ``serve`` function and the type it waits for; nothing changes
-here.
+To add a blocking command, pass ``Session.block`` a ``serve`` function and the type to wait for; nothing
+changes here.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Waiter", "Waiting"]
 
 STALE_DEADLINES: Final = 1000
-"""How many outdated deadlines the heap may hold beyond the valid ones."""
+"""How many outdated deadlines the heap may hold in addition to the valid ones."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,11 +54,11 @@ class Waiter:
         database: the index of the database it waits in.
         keys: the distinct keys it waits for, in the order of its command.
         waits_for: the type of value that serves it.
-        serve: takes from the value at a ready key what the command takes, and returns the reply;
-            ``NO_REPLY`` where a stream has nothing new or a reliable queue nothing to give.
-        deadline: when it gives up, in microseconds of monotonic time; None for never.
-        when_over: the reply when it gives up.
-        when_gone: what it hears when a key it waits for ceases to be there; None if it goes on waiting.
+        serve: runs the command on the value of a ready key and returns the reply; ``NO_REPLY`` if a stream
+            has nothing new, or a reliable queue nothing to give.
+        deadline: when it times out, in microseconds of monotonic time; None for never.
+        when_over: the reply when it times out.
+        when_gone: the error when one of its keys is deleted; None to go on waiting.
         args: its command, for the slow log.
     """
 
@@ -75,21 +74,21 @@ class Waiter:
 
 
 Queue: TypeAlias = "OrderedDict[Waiter, None]"
-"""A FIFO from which anyone can be taken at the same cost; a plain dict finds its first entry slowly."""
+"""A FIFO with constant-time removal. A plain dict gets slow at finding its first entry after removals."""
 
 
 class Waiting:
     """All waiters of a server.
 
     Args:
-        databases: looks up by index; each keeps those who wait for its keys.
-        statistics: counts what waiters were served.
-        wake: told of each waiter that was served, with its reply, its error, or what went wrong in ``serve``.
-        attend: told of a waiter, and whether its turn begins or is over, if that is to be told to anybody.
+        databases: by index; each holds the FIFOs of its keys.
+        statistics: counts the commands that are served.
+        wake: called with each waiter that is done, and its reply, its error, or the exception of ``serve``.
+        attend: called before (True) and after (False) a waiter is served, if a client may be notified of it.
 
     Attributes:
-        ready: the keys that have become ready, in the order of their signals.
-        deadlines: a heap of those of the waiters, and of some who wait no longer.
+        ready: the ready keys, in the order in which they became ready.
+        deadlines: a heap of deadlines; some entries belong to waiters that are no longer blocked.
     """
 
     def __init__(
@@ -114,11 +113,11 @@ class Waiting:
 
     @property
     def with_deadline(self) -> int:
-        """How many waiters will give up some day."""
+        """The number of waiters that have a timeout."""
         return sum(waiter.deadline is not None for waiter in self._blocked)
 
     def add(self, waiter: Waiter) -> None:
-        """Lets a client wait, behind all who already wait for the same keys."""
+        """Adds a waiter behind all others that wait for the same keys."""
         self._blocked.add(waiter)
         self._blocked_by_type[waiter.waits_for] += 1
         self._blocked_ever += 1
@@ -129,7 +128,7 @@ class Waiting:
             heapq.heappush(self.deadlines, (waiter.deadline, self._blocked_ever, waiter))
 
     def remove(self, waiter: Waiter) -> None:
-        """Takes a client out of every FIFO it stands in, if it does."""
+        """Removes a waiter from all its FIFOs, if it is still blocked."""
         if waiter not in self._blocked:
             return
         self._blocked.remove(waiter)
@@ -150,7 +149,7 @@ class Waiting:
             del waiters[key]
 
     def hear(self, change: Change) -> None:
-        """Whoever waits for a key that is new, has more to read or is gone is served after the command."""
+        """Marks keys as ready after a change, for the clients blocked on them."""
         if change.key is not None:
             if change.is_ready:
                 self._signal(self._databases[change.database], change.key, change.kind)
@@ -162,17 +161,17 @@ class Waiting:
 
     def _signal(self, database: Database, key: bytes, kind: type | None) -> None:
         waited_for = database.waiters.get(key, ())
-        if kind in waited_for or Stream in waited_for:  # who waits for a stream is told, too, that it is gone
+        if kind in waited_for or Stream in waited_for:  # readers are also served when their stream is gone
             self.ready.setdefault((database.index, key))
 
     def _signal_all(self, database: Database) -> None:
-        """All keys of a database have gone or come at once: those waited for are seen to."""
+        """Marks the keys of a database as ready after all its contents changed at once."""
         for key in database.waiters:
-            there = database.lookup_write(key)
+            there = database.values.get(key)  # an expired one goes when its waiters are served
             self._signal(database, key, None if there is None else type(there))
 
     def serve_ready(self) -> None:
-        """Serves all ready keys, and those that become ready by it, until none is left."""
+        """Serves all ready keys, and those that become ready meanwhile, until none is left."""
         while self.ready:
             ready = list(self.ready)
             self.ready.clear()
@@ -191,7 +190,7 @@ class Waiting:
             self._see_to_readers(database, key, stream)
 
     def _see_to_readers(self, database: Database, key: bytes, stream: Stream | None) -> None:
-        """Asks each reader of a stream once; tells those who wait for one that is gone."""
+        """Tries each reader of a stream once; if the stream is gone, sends the readers their error."""
         for waiter in tuple(database.waiters.get(key, {}).get(Stream, ())):
             if stream is not None:
                 self._serve_one(waiter, database, key, stream)
@@ -199,7 +198,7 @@ class Waiting:
                 self.end(waiter, waiter.when_gone)
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
-        """Lets a waiter take what it waits for; tells whether it did, and waits no more."""
+        """Tries to serve a waiter; returns whether it is done and no longer blocked."""
         reply: Reply | Exception
         is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
         if is_news:
@@ -217,7 +216,7 @@ class Waiting:
         return reply is not NO_REPLY
 
     def end(self, waiter: Waiter, reply: Reply | Exception) -> None:
-        """A waiter got what it waited for, or an error: its command, counted when it blocked, is over."""
+        """Unblocks a waiter with its reply, and completes the statistics of its command."""
         self.remove(waiter)
         statistics, session, command = self._statistics, waiter.session, waiter.session.last_command
         if command is not None:
@@ -231,7 +230,7 @@ class Waiting:
         self._wake(waiter, reply)
 
     def next_deadline(self) -> int | None:
-        """When the next waiter gives up, in microseconds of monotonic time; None if none will."""
+        """When the next waiter times out, in microseconds of monotonic time; None if none will."""
         while self.deadlines:
             deadline, _, waiter = self.deadlines[0]
             if waiter in self._blocked:
@@ -240,7 +239,7 @@ class Waiting:
         return None
 
     def timed_out(self, monotonic: int) -> Iterator[Waiter]:
-        """The waiters whose time has come, earliest deadline first; each is removed before it is given."""
+        """Yields the waiters that have timed out, earliest deadline first, each removed from its FIFOs."""
         while (deadline := self.next_deadline()) is not None and deadline <= monotonic:
             waiter = heapq.heappop(self.deadlines)[2]
             self.remove(waiter)
@@ -248,7 +247,7 @@ class Waiting:
 
 
 def serve(waiter: Waiter, database: Database, key: bytes, value: Any) -> Reply:
-    """Serves a waiter; what that does is an effect of its command."""
+    """Serves a waiter, and records the effects as those of its command."""
     effects, command = waiter.session.engine.effects, waiter.session.last_command
     if effects is None or command is None:
         return waiter.serve(database, key, value)

@@ -95,7 +95,7 @@ class Journal:
         self._files.read_manifest()
         self._files.remove_left_behind()
         self._increments.begin_unnamed()
-        self._engine.record_effects()
+        self._engine.recording.start()
         self._rewriting.is_asked_for = True
         if self._may_fork:
             self._rewriting.begin()
@@ -121,8 +121,8 @@ class Journal:
         files.remove_left_behind()
         self._increments.size_before = sum(disk.size(self.folder / each.name) for each in manifest.files[:-1])
         self.base_size = self.size
-        self._engine.record_effects()
-        self._engine.take_effects()
+        self._engine.recording.start()
+        self._engine.recording.take()
 
     def _write_base(self, path: Path) -> None:
         self._disk.replace(path, base_of(self._engine), path.with_name(f"temp-{path.name}"))
@@ -165,7 +165,7 @@ class Journal:
         self._rewriting.abandon()
         self._rewriting.is_asked_for = True
         try:
-            self._increments.begin_next(self._engine.begin_effects, is_of_new_data=True)
+            self._increments.begin_next(self._engine.recording.name_database, is_of_new_data=True)
         except OSError as error:
             self._fail_rewriting(error)
 
@@ -177,7 +177,7 @@ class Journal:
         if self._increments.awaits_base:
             return False
         engine = self._engine
-        self.write(engine.take_effects())
+        self.write(engine.recording.take())
         effects, engine.effects = engine.effects, None
         changes = engine.keyspace.changes
         engine.keyspace.flush()
@@ -218,7 +218,7 @@ class Journal:
             return
         self._log.info("rewriting the append-only file")
         try:
-            self._increments.begin_next(self._engine.begin_effects)
+            self._increments.begin_next(self._engine.recording.name_database)
             rewriting.begin()
         except OSError as error:
             self._fail_rewriting(error)

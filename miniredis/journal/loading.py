@@ -59,7 +59,7 @@ def load(
     progress = Progress(engine.now.wall // 1_000_000, sum(map(disk.size, paths)), stops_time=True)
     torn = {}
     replay = Replay(engine)
-    engine.conditions.load(progress)
+    engine.set_progress(progress)
     try:
         for path in paths:
             size, whole = yield from load_file(disk, path, replay, engine, progress)
@@ -71,7 +71,7 @@ def load(
         engine.libraries.flush()
         raise
     finally:
-        engine.conditions.load(None)
+        engine.set_progress(None)
         replay.end()
     return torn
 

@@ -60,6 +60,7 @@ def save_file(disk: FileSystem, path: Path, engine: Engine, check: Callable[[], 
         codes,
         memory=engine.environment.memory(),
         has_checksum=engine.config["rdbchecksum"] == "yes",
+        position=engine.replication.position(),
     )
     unfinished = temporary(path, os.getpid())
     try:
@@ -89,7 +90,7 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, N
     except FileNotFoundError:
         return None
     progress = Progress(engine.now.wall // 1_000_000, file.size)
-    engine.conditions.load(progress)
+    engine.set_progress(progress)
     try:
         return (
             yield from load_in_steps(
@@ -98,6 +99,7 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, N
                 engine.libraries,
                 engine.packing,
                 progress=progress,
+                keeps_expired=engine.conditions.is_replica,
                 checks=engine.config["rdbchecksum"] == "yes",
                 is_whole=True,
             )
@@ -105,5 +107,5 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, N
     except BadSnapshotError as error:
         raise DamagedFileError(path, str(error)) from None
     finally:
-        engine.conditions.load(None)
+        engine.set_progress(None)
         file.close()

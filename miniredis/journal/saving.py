@@ -75,6 +75,8 @@ class SnapshotFile:
         found = yield from load_file(self._disk, self.path, engine)
         if found is not None:
             engine.saves.loaded, engine.saves.expired = found.keys, found.expired
+            if found.position is not None:
+                engine.replication.restore(found.position, found.expired_keys)
             self._log.info("loaded %d keys from %s", found.keys, self.path)
 
     def save(self) -> None:

@@ -84,33 +84,33 @@ class MasterLink:
     async def run(self) -> None:
         """Serves the engine until it is cancelled."""
         leave_to_parent_on_fork(self)
-        self._tick(lambda: self._runner.engine.upstream.resume)
-        try:
-            while True:
-                await self._wanted.wait()
-                self._wanted = trio.Event()
-                if self._target is not None:
-                    with trio.CancelScope() as self._scope:
-                        await self._talk(self._target, self._number)
-        finally:
-            self._target = None
-            self._tick(lambda: self._runner.engine.upstream.stop)
+        self._tick(lambda: self._runner.engine.replication.upstream.resume)
+        while True:
+            await self._wanted.wait()
+            self._wanted = trio.Event()
+            if self._target is not None:
+                with trio.CancelScope() as self._scope:
+                    await self._talk(self._target, self._number)
+
+    def stop(self) -> None:
+        """Ends the connection: the server stops."""
+        self._tick(lambda: self._runner.engine.replication.upstream.stop)
 
     async def _talk(self, target: tuple[str, int], number: int) -> None:
-        upstream = self._runner.engine.upstream
+        link = self._runner.engine.replication.upstream.link
         tell = partial(self._tell, number)
         self._has_unsent = trio.Event()
         try:
             self._stream = stream = await trio.open_tcp_stream(*target)
         except OSError as error:
-            tell(upstream.lost, str(error))
+            tell(link.lost, str(error))
             return
         try:
             host, port = stream.socket.getsockname()[:2]
-            tell(upstream.connected, f"{host}:{port}", stream.socket.fileno())
+            tell(link.connected, f"{host}:{port}", stream.socket.fileno())
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._send_all, stream)
-                tell(upstream.lost, await self._receive_all(stream, tell))
+                tell(link.lost, await self._receive_all(stream, tell))
                 nursery.cancel_scope.cancel()
         finally:
             self._stream = None
@@ -120,7 +120,7 @@ class MasterLink:
         """Hands over what the master sends; returns why there is no more."""
         try:
             while data := await stream.receive_some(READ_SIZE):
-                tell(self._runner.engine.upstream.receive, data)
+                tell(self._runner.engine.replication.upstream.link.receive, data)
                 while self._is_loading:
                     tell(self._load)
                     await trio.lowlevel.checkpoint()
@@ -131,12 +131,12 @@ class MasterLink:
     def _load(self) -> None:
         """Loads what has come for a moment; then clients are answered."""
         until = time.monotonic() + SLICE
-        while self._runner.engine.upstream.load() and time.monotonic() < until:
+        while self._runner.engine.replication.upstream.link.load() and time.monotonic() < until:
             pass
 
     @property
     def _is_loading(self) -> bool:
-        return self._runner.engine.upstream.is_loading
+        return self._runner.engine.replication.upstream.link.is_loading
 
     async def _send_all(self, stream: trio.SocketStream) -> None:
         while True:
@@ -157,7 +157,7 @@ class MasterLink:
         def act(now: Instant) -> None:
             tell = choose()
             if tell is not None:
-                self._runner.engine.tell_upstream(now, tell, *about)
+                self._runner.engine.replication.tell_upstream(now, tell, *about)
 
         self._runner.tick_with(act)
 

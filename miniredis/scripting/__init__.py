@@ -1,4 +1,4 @@
-"""Scripts in Lua 5.1: the engine's ``Interpreter``, on lupa, loaded when the first script comes."""
+"""Runs scripts in Lua 5.1, as the engine's ``Interpreter``. The first script imports lupa."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["new_interpreter"]
 
 
 def new_interpreter(caller: Caller, *, for_functions: bool) -> Interpreter:
-    """A world of its own for scripts.
+    """A new interpreter, with a Lua state of its own.
 
     Args:
         caller: runs the commands that scripts call.
-        for_functions: it is for libraries of functions, and not for EVAL.
+        for_functions: whether it runs libraries of functions, instead of EVAL's scripts.
 
     Raises:
         NoLanguageError: lupa is not installed.

@@ -1,13 +1,12 @@
-"""Lua 5.1's bytecode, as ``string.dump`` gives it, made fit for the sandbox.
+"""Changes bytecode of Lua 5.1 (``string.dump``) so that the sandbox can run it safely.
 
-Two changes. First, a tail call becomes a call: the functions that stand for native ones are Lua functions
-here, and a caller that makes way for them could not be named when they fail, as Redis names it. Inside
-functions that is done only where the function comes from a table or is global, as ``redis.call`` is, also by
-way of a local name for it: a function that goes on by calling itself, or another one of the script's, may do
-so for ever. Second, a function that takes many fixed parameters and then ``...`` is refused: calling it, Lua
-5.1.5 writes beyond its stack.
+First, tail calls become calls. A tail call removes the caller from the stack, and the sandbox's functions are
+written in Lua: if one fails, the error could not name the caller, as Redis does. But a script's functions may
+call each other for ever by tail calls. So in them only tail calls of functions from a table or a global, such
+as ``redis.call``, become calls, also where a local variable holds the function. Second, a function with many
+fixed parameters and ``...`` is refused: calling it, Lua 5.1.5 writes beyond its stack.
 
-No bytecode of a script's own making ever comes here, only what this very Lua has compiled.
+Scripts cannot supply bytecode: all that comes here was compiled by this process's Lua.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from typing import Final, NamedTuple
 __all__ = ["TOO_MANY", "TooManyParametersError", "make_safe", "unlike_others"]
 
 MOST_FIXED_PARAMETERS: Final = 1
-"""Beside ``...``: each takes two slots that Lua has not made sure of, and it has two to spare.
+"""The most fixed parameters besides ``...``.
 
-One that is always given takes one slot only.
+Each takes two stack slots that Lua does not reserve, and there are two to spare. A parameter that is always
+given takes only one slot.
 """
 
 HEADER: Final = 12
@@ -33,13 +33,13 @@ CALL: Final = 28
 TAIL_CALL: Final = 29
 MOVE, LOAD_NIL, GET_UPVALUE, GET_GLOBAL, GET_TABLE, SELF, CLOSURE = 0, 3, 4, 5, 6, 11, 36
 FROM_TABLE: Final = {GET_GLOBAL, GET_TABLE, SELF}
-"""The instructions that put what is in a table, or global, into a register."""
+"""Instructions that load a register from a table or a global."""
 
 CONSTANTS: Final = {1, 2, 10, *range(12, 22)}
-"""The instructions that put constants, new tables, and what is computed into a register."""
+"""Instructions that put a constant, a new table, or a computed value into a register."""
 
 RESULTS: Final = {CALL, 37}
-"""The instructions that put several values into registers: what a call returns, and ``...``."""
+"""Instructions that put several values into registers: the results of a call, and ``...``."""
 
 REGISTERS: Final = 256
 NIL, BOOLEAN, NUMBER, STRING = 0, 1, 3, 4
@@ -48,12 +48,12 @@ NO_NUL: Final = bytes([1, *range(1, 256)])
 
 
 def register(word: int) -> int:
-    """What an instruction works on; for many, where its result goes."""
+    """Operand A of an instruction: for many, the register of the result."""
     return word >> 6 & 0xFF
 
 
 def operand(word: int) -> int:
-    """Which register, or which variable of the function around, an instruction copies."""
+    """Operand B of an instruction: here, the register or upvalue that it copies."""
     return word >> 23
 
 
@@ -61,10 +61,10 @@ class Function(NamedTuple):
     """A function in a chunk.
 
     Attributes:
-        upvalues: how many variables it has of the functions around it.
+        upvalues: the number of its upvalues: variables of enclosing functions.
         code: its instructions.
-        place: where they stand in the chunk.
-        inner: the functions in it.
+        place: the offset of the instructions in the chunk.
+        inner: the functions defined in it.
     """
 
     upvalues: int
@@ -76,15 +76,15 @@ class Function(NamedTuple):
 def tail_calls(
     function: Function, upvalues: Sequence[int], *, is_main: bool = False, is_trusted: bool
 ) -> Iterator[int]:
-    """Places in the chunk of the tail calls that become calls, in a function and in those in it.
+    """Offsets of the tail calls that must become calls, in a function and in those defined in it.
 
     Args:
         function: the function.
-        upvalues: for each variable that it has of the functions around it, whether its value is from a table.
-        is_main: it is the chunk itself, which nobody calls again and again: all its tail calls count.
-        is_trusted: all tail calls count.
+        upvalues: for each upvalue, whether its value comes from a table.
+        is_main: it is the main chunk, which does not call itself: all its tail calls are included.
+        is_trusted: all tail calls are included.
     """
-    from_table = bytearray(REGISTERS)  # whether what came into each register last is from a table
+    from_table = bytearray(REGISTERS)  # of each register, whether its last value comes from a table
     steps = iter(enumerate(function.code))
     for at, word in steps:
         operation, target = word & OPCODE_BITS, register(word)
@@ -113,15 +113,15 @@ def tail_calls(
 
 
 class TooManyParametersError(Exception):
-    """A function cannot be called safely; its argument is the line where it begins."""
+    """A function cannot be called safely; the argument is the line where the function begins."""
 
 
 TOO_MANY: Final = b"line %%d: more than %d parameter before '...'" % MOST_FIXED_PARAMETERS
-"""What scripts are told of it, with the line to be filled in."""
+"""The error message for scripts, with a place for the line."""
 
 
 class Walker:
-    """Goes through a chunk, changing instructions in place."""
+    """Reads a chunk, and changes its instructions in place."""
 
     def __init__(self, chunk: bytes, *, is_trusted: bool) -> None:
         self._most = MOST_FIXED_PARAMETERS * (2 if is_trusted else 1)
@@ -142,7 +142,7 @@ class Walker:
         self.at += self._size.size + size
 
     def function(self) -> Function:
-        """One function and those inside it."""
+        """Reads one function and those defined in it."""
         self.skip_string()
         line = self.integer()
         self.integer()
@@ -166,7 +166,7 @@ class Walker:
         return code
 
     def make_call(self, place: int) -> None:
-        """Puts a call in the place of a tail call."""
+        """Changes a tail call to a call."""
         at = place if self.chunk[6] else place + 3
         self.chunk[at] = self.chunk[at] & ~OPCODE_BITS | CALL
 
@@ -193,7 +193,7 @@ class Walker:
 
 
 def named(chunk: bytes, name: bytes) -> bytes:
-    """The chunk under another name, which is what stands first in it."""
+    """The chunk with another name; the name is the first field behind the header."""
     size = struct.Struct(("<" if chunk[6] else ">") + ("Q" if chunk[8] == NUMBER_SIZE else "I"))
     (length,) = size.unpack_from(chunk, HEADER)
     return b"".join(
@@ -202,21 +202,21 @@ def named(chunk: bytes, name: bytes) -> bytes:
 
 
 def unlike_others(code: bytes) -> bytes:
-    """A name to compile a text under, which makes its bytecode unlike that of other texts wherever Lua looks.
+    """A chunk name for a text, which makes the hash of its bytecode differ from the hashes of other texts'.
 
-    Lua keeps strings by a hash of every n-th byte of theirs, n growing with their length. Bytecode of similar
-    scripts can have the same bytes there, and then one is compared with all the others.
+    Lua hashes only every n-th byte of a string, and n grows with the length. Bytecode of similar scripts can
+    have the same bytes there. Then Lua would compare each new string with all the others.
     """
     return hashlib.shake_256(code).digest(256).translate(NO_NUL)
 
 
 def make_safe(chunk: bytes, *, is_trusted: bool = False, name: bytes | None = None) -> bytes:
-    """A chunk that does as it did, and that is safe to run and to name.
+    """A chunk with the same behaviour that is safe to run.
 
     Args:
-        chunk: what Lua compiled.
-        name: the name it is to have; as it is if that is None.
-        is_trusted: it is our own: no tail call is left, and the fixed parameters beside ``...`` are always
+        chunk: the bytecode that Lua compiled.
+        name: a new name for the chunk; None keeps its name.
+        is_trusted: the chunk is our own. All its tail calls become calls. Its fixed parameters are always
             given, so that there may be twice as many.
 
     Raises:

@@ -1,7 +1,7 @@
-"""What the Lua files of this package may call of Python's.
+"""The Python functions that the Lua files of this package call.
 
-No script ever holds one of these functions. None raises, for in Lua the error would be an object of Python's,
-and none returns what Lua has no room for (see ``memory``). To add one, write a function, and a row in
+Rules: no script ever holds one of these functions. None raises, because Lua would catch a Python object. None
+returns a value for which Lua has no room (see ``memory``). To add one, write a function, and a row in
 ``Callbacks.functions``.
 """
 
@@ -25,28 +25,28 @@ __all__ = ["Callbacks", "digest"]
 log = logging.getLogger("miniredis.scripts")
 
 NO_MEMORY: Final = 3
-"""Beside the two kinds of ``values``: the command was not run, or its reply is too large."""
+"""A kind of result besides ``STATUS`` and ``ERROR``: the command was not run, or its reply is too large."""
 
 COLLECT: Final = 4
-"""The command was not run: garbage is to be collected first."""
+"""Another kind: the command was not run, because Lua must collect garbage first."""
 
 LITTLE: Final = 1024
-"""Bytes of a reply that are handed over unchecked: if they were too many, the next command is refused."""
+"""Bytes up to which a reply is not checked for room: the check before the next command counts it."""
 
 REFUSALS: Final = {Need.COLLECTION: COLLECT, Need.ROOM: NO_MEMORY}
 LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)
 INTERNAL: Final = b"ERR internal error"
 REASONS: Final = (INTERNAL, errors.KILLED_SCRIPT, errors.LOAD_TIMEOUT)
-"""Why scripts are ended. Lua has these texts beforehand, for it may have no room for one when it needs it."""
+"""The errors that end scripts. Lua gets them at the start: later it may have no room for one."""
 
 
 def digest(script: bytes) -> bytes:
-    """The SHA1 by which a script is known, in hexadecimal."""
+    """The SHA1 of a script in hexadecimal, which is its name for EVALSHA."""
     return hashlib.sha1(script, usedforsecurity=False).hexdigest().encode()
 
 
 def unpacked(text: bytes, lengths: bytes) -> Iterator[bytes]:
-    """The parts of a text, by their lengths with commas between them."""
+    """The parts of a text, given their lengths with commas in between."""
     at = 0
     for length in map(int, lengths.split(b",")):
         yield text[at : at + length]
@@ -54,15 +54,15 @@ def unpacked(text: bytes, lengths: bytes) -> Iterator[bytes]:
 
 
 class Callbacks:
-    """The functions, for one Lua state.
+    """The callbacks of one Lua state.
 
     Args:
         caller: runs the commands that scripts call.
-        memory: of that state.
-        converter: makes values of that state.
+        memory: the memory of the state.
+        converter: converts replies to values of the state.
 
     Attributes:
-        fault: what one of the functions has raised; the script ends, and this goes on from there.
+        fault: an exception that a callback raised. The script ends, and then ``LuaInterpreter`` raises it.
     """
 
     def __init__(self, caller: Caller, memory: Memory, converter: Converter) -> None:
@@ -72,7 +72,7 @@ class Callbacks:
         self.fault: BaseException | None = None
 
     def functions(self) -> dict[bytes, object]:
-        """The functions, and a few values, by the names that they have in Lua."""
+        """The callbacks and a few values, by their names in Lua."""
         functions: dict[bytes, Callable[..., Any]] = {
             b"sha1hex": digest,
             b"log": lambda level, text: log.log(LEVELS[level], "%s", text.decode("utf-8", "replace")),
@@ -102,7 +102,7 @@ class Callbacks:
         }
 
     def _contained(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function; it returns None where it raises, or where Lua has no room for what it returns."""
+        """Wraps a function: returns None where it raises, or where Lua has no room for its result."""
 
         def contained(*arguments: Any) -> Any:
             try:
@@ -122,7 +122,7 @@ class Callbacks:
         return self._run(words)
 
     def _call_packed(self, text: bytes, lengths: bytes) -> Any:
-        """The same for many words: all of them in one text, and their lengths."""
+        """As ``_call``, with all words in one text, and their lengths."""
         return self._run(unpacked(text, lengths))
 
     def _run(self, words: Iterable[bytes]) -> Any:
@@ -152,12 +152,12 @@ class Callbacks:
     # The script itself
 
     def _interrupt(self) -> int | None:
-        """Which of ``REASONS`` there is to end the script, counted from 1; None if it may go on."""
+        """The number, from 1, of the reason in ``REASONS`` to end the script; None if it may go on."""
         reason = INTERNAL if self.fault else self._caller.interrupt()
         return None if reason is None else REASONS.index(reason) + 1
 
     def _patch(self, chunk: bytes) -> Any:
-        """The bytecode made fit; or None and the line of a function that cannot be."""
+        """The bytecode made safe; or None, and the line of a function that cannot be made safe."""
         try:
             return make_safe(chunk)
         except TooManyParametersError as error:

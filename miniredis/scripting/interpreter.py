@@ -1,12 +1,12 @@
-"""Lua 5.1 by lupa, closed off: scripts hold Lua values only, and reach nothing but the commands.
+"""A sandbox for scripts in Lua 5.1, on lupa: scripts hold Lua values only, and can only call commands.
 
-Scripts are taken to be hostile. What keeps them in:
+Scripts are assumed to be hostile. These rules contain them:
 
-* They see the globals that ``lua/sandbox.lua`` chooses, none of which leads outside. Python's functions
-  (``callbacks``) are called by trusted Lua functions alone and are no value of a script's; should one leak
-  all the same, every attribute of every Python object is refused.
+* They see only the globals that ``lua/sandbox.lua`` chooses. Python's functions (``callbacks``) are called by
+  trusted Lua functions, and no script gets hold of one. If one leaked all the same, Lua could read no
+  attribute of it, nor of any other Python object.
 * Their memory is limited (``memory``).
-* A hook looks up at every 100000 instructions whether the script is to end (``Caller.interrupt``).
+* Every 100000 instructions a hook asks whether the script must end (``Caller.interrupt``).
 * Bytecode comes from Lua's own compiler only.
 """
 
@@ -30,25 +30,25 @@ from .values import SLOT, Converter
 __all__ = ["LuaInterpreter"]
 
 MOST_COMPILED: Final = 64 * 1024 * 1024
-"""About how many bytes compiled scripts may take; beyond it, those unused for longest are compiled again."""
+"""About the most bytes of compiled scripts that are kept; the least recently used ones are dropped."""
 
 WEIGHT: Final = 1000, 8
-"""About how many bytes a compiled script takes in any case, and for each byte of its text."""
+"""About the size of a compiled script: bytes for any script, and bytes for each byte of its text."""
 
 BYTECODE: Final = b"\x1b"
-"""What bytecode begins with."""
+"""The first byte of Lua's bytecode."""
 
 TRUSTED: Final = b"=[C]"
 COMPILED: Final[dict[str, bytes]] = {}
-"""The bytecode of our own files, by name; every interpreter runs the same."""
+"""The bytecode of our own Lua files, by name, which all interpreters share."""
 
 LIBRARIES: Final = ("bit", "cjson", "cmsgpack", "struct")
 FAILED: Final = None, NO_MEMORY, False
-"""What a script comes to where there is no memory left even to say so."""
+"""The outcome of a script where the trusted code around it, too, ran out of memory."""
 
 
 def refuse(*_: object) -> NoReturn:
-    """No object of Python's has attributes in Lua."""
+    """Hides every attribute of Python's objects from Lua."""
     raise AttributeError("not for scripts")
 
 
@@ -57,7 +57,7 @@ class LuaInterpreter:
 
     Args:
         caller: runs the commands that scripts call.
-        for_functions: it is for libraries of functions, and not for EVAL.
+        for_functions: whether it runs libraries of functions, instead of EVAL's scripts.
     """
 
     def __init__(self, caller: Caller, *, for_functions: bool) -> None:
@@ -94,7 +94,7 @@ class LuaInterpreter:
         self._evaluate = self._api[b"evaluate"]
 
     def _trusted(self, name: str, *arguments: object, keeps_tail_calls: bool = False) -> Any:
-        """What a file of our own returns; it is compiled for the first interpreter of this process."""
+        """Runs one of our own Lua files; returns its result. The first interpreter compiles it for all."""
         if name not in COMPILED:
             source = resources.files(__package__).joinpath(f"lua/{name}.lua").read_bytes()
             compiled = self._dump(checked(self._load(source, TRUSTED)))
@@ -102,11 +102,11 @@ class LuaInterpreter:
         return checked(self._load(COMPILED[name], TRUSTED))(*arguments)
 
     def digest(self, script: bytes) -> bytes:
-        """The SHA1 by which a script is known, in hexadecimal."""
+        """The SHA1 of a script in hexadecimal, which is its name for EVALSHA."""
         return digest(script)
 
     def compile(self, name: bytes, code: bytes) -> bytes | None:
-        """Compiles a script, under its name; returns what is wrong with it, or None."""
+        """Compiles a script and keeps it under its name; returns an error message, or None."""
         try:
             chunk = self._compiled(code, b"@user_script")
         except lua51.LuaSyntaxError as error:
@@ -116,18 +116,18 @@ class LuaInterpreter:
         return None
 
     def _compiled(self, code: bytes, name: bytes) -> Any:
-        """A function of Lua's that runs a text; raises ``LuaSyntaxError`` for what is wrong with it.
+        """Compiles a text to a Lua function; raises ``LuaSyntaxError``.
 
-        The text and its bytecode reach the compiler without becoming strings of Lua's, but for what ``dump``
-        gives (see ``unlike_others``).
+        Neither the text nor the changed bytecode becomes a Lua string. Only the result of ``dump`` is one
+        (see ``unlike_others``).
         """
         compile_text = self._lua.compile
         if code.startswith(BYTECODE):
-            code = b" " + code  # to Redis it is a text
+            code = b" " + code  # Redis takes it for a text, too
         try:
             chunk = compile_text(code, unlike_others(code))
         except lua51.LuaSyntaxError:
-            chunk = compile_text(code, name)  # this fails again, and says where by the name
+            chunk = compile_text(code, name)  # fails again, with this name in the message
         try:
             return self._adopt(compile_text(make_safe(self._dump(chunk), name=name), name))
         except TooManyParametersError as error:
@@ -136,7 +136,7 @@ class LuaInterpreter:
     def run(
         self, name: bytes, code: bytes, keys: list[bytes], args: list[bytes], resp: int
     ) -> Reply | Failure:
-        """Runs a script that compiles; returns its reply in a version of the protocol."""
+        """Runs a script that compiles; returns its reply for version ``resp`` of the protocol."""
         self._memory.tidy()
         chunk = self._chunks.get(name)
         if chunk is None:
@@ -145,10 +145,10 @@ class LuaInterpreter:
         return self._finish(self._evaluate, chunk, keys, args, resp, name)
 
     def load(self, code: bytes) -> list[Registered]:
-        """Runs the text of a library, and returns what it registers.
+        """Runs the code of a library; returns the functions that it registers.
 
         Raises:
-            LibraryError: it is not Lua, or fails.
+            LibraryError: the code does not compile, or fails.
         """
         self._check_kept()
         try:
@@ -161,13 +161,13 @@ class LuaInterpreter:
         return [registered(function) for function in found.values()]
 
     def forget(self) -> None:
-        """Functions that were registered are not needed any more: their memory is free for others."""
+        """Called when registered functions are deleted: their memory can be collected."""
         self._memory.expect_garbage()
 
     def invoke(
         self, function: Any, name: bytes, keys: list[bytes], args: list[bytes], resp: int
     ) -> Reply | Failure:
-        """Runs a function that was registered; returns its reply in a version of the protocol."""
+        """Runs a registered function; returns its reply for version ``resp`` of the protocol."""
         try:
             self._check_kept()
         except LibraryError as error:
@@ -193,14 +193,14 @@ class LuaInterpreter:
         wire, text, is_counted = self._guarded(function, body, new_table(keys), new_table(args), resp, name)
         if type(wire) is bytes:
             return Encoded(wire)
-        if wire is True:  # all of it is one long string
+        if wire is True:  # the reply is one long string
             return bytes(text)
         if wire is None:
             return Failure(text, is_counted=bool(is_counted))
         return Encoded(b"".join(wire.values()))
 
     def _guarded(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Calls a trusted function that runs a script, whose memory is limited meanwhile."""
+        """Calls a trusted Lua function that runs a script; limits memory meanwhile."""
         self._converter.resp = 2
         self._memory.begin()
         try:
@@ -216,12 +216,12 @@ class LuaInterpreter:
 
 
 def pair(values: Any) -> Any:
-    """Two results of a Lua function, of which the second may be missing."""
+    """The two results of a Lua function; a missing second one is None."""
     return values if type(values) is tuple else (values, None)
 
 
 def registered(function: Any) -> Registered:
-    """What ``redis.register_function`` was told."""
+    """The function that a library passed to ``redis.register_function``."""
     flags = function[b"flags"]
     return Registered(
         function[b"function_name"],
@@ -232,7 +232,7 @@ def registered(function: Any) -> Registered:
 
 
 def checked(loaded: Any) -> Any:
-    """What ``loadstring`` made of a file of our own."""
+    """The chunk that ``loadstring`` made of one of our own files; raises ``SyntaxError`` if it failed."""
     chunk, problem = pair(loaded)
     if chunk is None:
         raise SyntaxError(problem)

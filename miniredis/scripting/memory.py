@@ -1,14 +1,14 @@
-"""How much memory scripts may take, and why no allocation fails at a place where that could not be caught.
+"""Limits the memory of scripts, so that an allocation never fails where Lua cannot catch the failure.
 
-When Lua cannot allocate it jumps to the ``pcall`` around what runs. From under a Python function that Lua has
-called, the jump would leave the interpreter lock held for ever; with no ``pcall`` around, it would end the
-process. So while a value passes between Python and Lua there is always room for it:
+When Lua cannot allocate, it jumps to the enclosing ``pcall``. A jump out of a Python function that Lua has
+called would leave the interpreter lock held for ever. Without a ``pcall``, Lua would end the process. So
+there is always room for a value that passes between Python and Lua:
 
-* A script keeps within ``limit``. Lua's allocator refuses at twice that. None of Lua's structures grows by
-  more than what is in use already, so whatever passes within ``limit`` fits.
-* A script that has used up ``limit`` may go on computing, but calls no more commands.
-* The reply of a command raises ``limit`` where it does not fit, so that no command runs whose reply is then
-  lost. Only replies of commands that read are refused, once they have raised it by ``MOST_GIVEN``.
+* Lua's allocator refuses at twice ``limit``. None of Lua's structures grows by more than the memory in use,
+  so a value always fits while no more than ``limit`` is in use.
+* A script that has used up ``limit`` may go on computing, but cannot call commands.
+* The reply of a command raises ``limit`` if it does not fit, so that no reply is lost after its command ran.
+  Only replies of commands that read are refused, once replies have raised ``limit`` by ``MOST_GIVEN``.
 
 All sizes are in bytes.
 """
@@ -22,20 +22,20 @@ from typing import Any, Final
 __all__ = ["MOST_GIVEN", "MOST_KEPT", "OWN", "Memory", "Need"]
 
 OWN: Final = 128 * 1024 * 1024
-"""What a script may have beside its arguments and the replies it was given."""
+"""The most memory of a script, besides its arguments and the replies of its commands."""
 
 MOST_GIVEN: Final = 1024 * 1024 * 1024
-"""What the arguments of a script may take, and by how much the replies it is given may raise its limit."""
+"""The most memory of a script's arguments, and the most by which replies may raise its limit."""
 
 MOST_KEPT: Final = 256 * 1024 * 1024
-"""What libraries may keep from one call of their functions to the next."""
+"""The most memory that libraries may keep between calls of their functions."""
 
 CROWDED: Final = 128 * 1024 * 1024
-"""From so much in use on, garbage is collected between scripts."""
+"""Garbage is collected between scripts only while more memory than this is in use."""
 
 
 class Need(Enum):
-    """What there has to be before a script may call a command."""
+    """What a script needs before it may call a command."""
 
     COLLECTION = "garbage is to be collected"
     ROOM = "there is no room for a reply"
@@ -49,7 +49,7 @@ class Memory:
         collect: collects all garbage; called while no script runs.
 
     Attributes:
-        limit: what may be in use while a script runs; 0 while none does, and nothing is limited.
+        limit: the most memory in use while a script runs; 0, for no limit, while none runs.
     """
 
     def __init__(self, runtime: Any, collect: Callable[[], object]) -> None:
@@ -63,13 +63,13 @@ class Memory:
         self.limit = 0
 
     def used(self) -> int:
-        """What is in use, garbage included."""
+        """The memory in use, garbage included."""
         return self._runtime.get_memory_used(total=True) or 0
 
     # Between scripts
 
     def tidy(self) -> int:
-        """Collects garbage if much has been allocated since it was last done; returns what is in use."""
+        """Collects garbage if much has been allocated since the last time; returns the memory in use."""
         used = self.used()
         if used > max(CROWDED, self._tidy_from):
             self._collect()
@@ -78,11 +78,11 @@ class Memory:
         return used
 
     def expect_garbage(self) -> None:
-        """Much that was in use is not needed any more: the next ``tidy`` collects."""
+        """Lets the next ``tidy`` collect garbage, because much memory is no longer needed."""
         self._tidy_from = 0
 
     def begin(self) -> None:
-        """A script starts, whose arguments are in Lua already."""
+        """Sets the limit for a script that starts; its arguments are in Lua already."""
         used = self.used()
         self._given = self._refusals = 0
         self._was_collected = False
@@ -90,7 +90,7 @@ class Memory:
         self._set_limit(used + OWN)
 
     def end(self) -> None:
-        """The script has ended."""
+        """Removes the limit, as when the script has ended."""
         self.limit = 0
         self._runtime.set_max_memory(0, total=True)
 
@@ -101,10 +101,10 @@ class Memory:
     # While a script runs
 
     def before_command(self) -> Need | None:
-        """What stands in the way of running a command; None if nothing does.
+        """What is needed before a command can run; None if nothing is.
 
-        Garbage is collected when much has been allocated since the last time. A script that was refused
-        commands may have let go of what filled its memory: that is tried again, ever less often.
+        Garbage is collected when much has been allocated since the last time. A script whose commands are
+        refused may have dropped what filled its memory: collecting is tried again, ever less often.
         """
         used = self.used()
         if used <= self._collect_from and used <= self.limit:
@@ -119,7 +119,7 @@ class Memory:
         return Need.ROOM if used > self.limit else None
 
     def collected(self) -> None:
-        """Garbage was collected, as ``before_command`` asked for."""
+        """Called when garbage was collected, as ``before_command`` asked."""
         used = self.used()
         self._was_collected = True
         self._collect_from = 2 * used
@@ -127,14 +127,14 @@ class Memory:
             self._collect_from = min(self._collect_from, max(self.limit, used + OWN // 4))
 
     def has_room(self, size: int) -> bool:
-        """Whether a value may be handed to Lua."""
+        """Whether Lua has room for a value of ``size`` bytes."""
         return not self.limit or self.used() + size <= self.limit
 
     def make_room(self, size: int, *, must: bool) -> bool:
-        """Whether a reply may be handed to Lua; where it does not fit the limit is raised by what it takes.
+        """Whether Lua may get a reply; if it does not fit, this raises the limit by its size.
 
         Args:
-            size: what the reply takes at most.
+            size: the most that the reply takes.
             must: the command has changed something, so its reply may not be lost.
         """
         if self.used() + size <= self.limit:
@@ -146,6 +146,6 @@ class Memory:
         return True
 
     def make_room_for_result(self) -> None:
-        """Lets the script's result be written, which may take several times what it is in Lua."""
+        """Raises the allocator's limit for encoding the result, which may take several times its size."""
         if self.limit:
             self._runtime.set_max_memory(2 * self.limit + 4 * self.used() + OWN, total=True)

@@ -1,4 +1,4 @@
-"""Numbers as bytes, for the libraries of scripts: what C does with them, without C's undefined cases."""
+"""Numbers as bytes, for the Lua libraries: as C converts them, but with a defined result in every case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHORT: Final = 4
 
 
 def truncated(number: float) -> int:
-    """As a 64-bit integer; one that does not fit becomes what the machines at hand make of it."""
+    """A number as a 64-bit integer. If it does not fit, the result is what common processors return."""
     if number >= MAX:
         return 0
     is_small = number < MIN_SIGNED or number != number
@@ -22,7 +22,7 @@ def truncated(number: float) -> int:
 
 
 def put_integer(number: float, size: int, big: bool) -> bytes:
-    """The lowest ``size`` bytes of an integer; beyond eight there are zeros."""
+    """The lowest ``size`` bytes of an integer; those beyond the eighth are zeros."""
     value = truncated(number) % MAX
     size = int(size)
     if size > 8:
@@ -31,7 +31,7 @@ def put_integer(number: float, size: int, big: bool) -> bytes:
 
 
 def get_integer(text: bytes, big: bool, signed: bool) -> int | float:
-    """The integer in some bytes, of which 64 bits count."""
+    """The integer that bytes encode; only its lowest 64 bits count."""
     value = int.from_bytes(text, "big" if big else "little") % MAX
     bits = min(8 * len(text), 64)
     if signed and bits and value >> (bits - 1) & 1:
@@ -40,7 +40,7 @@ def get_integer(text: bytes, big: bool, signed: bool) -> int | float:
 
 
 def put_real(number: float | bytes, double: bool, big: bool) -> bytes:
-    """A float or a double; a float that would be too large is infinite."""
+    """The bytes of a float or a double; a number too large for a float becomes infinite."""
     value = float(number)
     form = FORMS[bool(double), bool(big)]
     try:
@@ -50,7 +50,7 @@ def put_real(number: float | bytes, double: bool, big: bool) -> bytes:
 
 
 def get_real(text: bytes, big: bool) -> float:
-    """The float or double in some bytes."""
+    """The float or double that bytes encode."""
     (value,) = struct.unpack(FORMS[len(text) != SHORT, bool(big)], text)
     return float(value)
 

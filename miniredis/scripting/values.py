@@ -1,6 +1,6 @@
-"""Replies of commands, as Lua sees them.
+"""Converts replies of commands to Lua values.
 
-Lua has no word for a status, an error or a map: each is a table with one field that names it.
+Lua has no type for a status, an error or a map: each becomes a table with one field that names its type.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ NewTable: TypeAlias = Callable[[Any], Any]
 LuaValue: TypeAlias = Any
 
 SLOT: Final = 80
-"""More bytes than Lua takes for a value beside its text: a slot of a table, and a string's head."""
+"""An upper bound for the bytes of a Lua value besides its text: a slot of a table, and a string's header."""
 
 
 def lua_size(value: Any) -> int:
-    """About how many bytes a reply takes in Lua, and rather too many."""
+    """An estimate of a reply's size in Lua in bytes, rather too high than too low."""
     if isinstance(value, bytes | bytearray):
         return SLOT + len(value)
     if isinstance(value, dict):
@@ -45,13 +45,13 @@ def lua_size(value: Any) -> int:
 
 
 class Converter:
-    """Makes Lua values of replies.
+    """Converts replies to Lua values.
 
     Args:
-        new_table: makes a Lua table of a list, or of a dict.
+        new_table: makes a Lua table from a list or a dict.
 
     Attributes:
-        resp: the version of the protocol whose words are used, as redis.setresp chose.
+        resp: the version of the protocol, 2 or 3, that ``redis.setresp`` chose for replies of commands.
     """
 
     def __init__(self, new_table: NewTable) -> None:
@@ -60,7 +60,7 @@ class Converter:
         self._makers = {2: self._makers2(), 3: self._makers3()}
 
     def top(self, reply: Any) -> LuaValue:
-        """What a call returns: a value, or a pair of a text and what it is."""
+        """The result of ``redis.call``: a value, or a pair of a text and ``STATUS`` or ``ERROR``."""
         kind = type(reply)
         if kind is bytes or kind is int:
             return reply
@@ -71,14 +71,14 @@ class Converter:
         return self.inner(reply)
 
     def inner(self, value: Any) -> LuaValue:
-        """A part of a reply."""
+        """The Lua value of a reply, or of a part of one."""
         kind = type(value)
         if kind is bytes or kind is int:
             return value
         return self._makers[self.resp][kind](value)
 
     def table(self, values: Any) -> LuaValue:
-        """An array."""
+        """The Lua table of an array."""
         return self._new_table([self.inner(value) for value in values])
 
     def _named(self, name: bytes, value: LuaValue) -> LuaValue:

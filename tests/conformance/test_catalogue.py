@@ -1,7 +1,7 @@
 """Every sentence of the documents that demands something has its clauses.
 
 The documents are not part of the project; their sections are told here in a few words, in their order, each
-with the clauses that speak of it. Who reads a document again compares it with its table.
+with the clauses that test it. To check a document again, compare it with its table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Those who fail go on, and nobody repairs: every interleaving has a way to an end, and loses nothing."""
+"""Clients that fail go on, and nobody repairs: every interleaving can come to an end, and loses nothing."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from conformance.hostile.sizes.command import main
 from conformance.hostile.sizes.excuses import EXCUSES, MOST, Excuse
 from conformance.hostile.sizes.forms import LEFT_OUT, Form, forms, routes
 from conformance.hostile.sizes.growths import Growth, growths, growths_of
-from conformance.hostile.sizes.judge import Curve, Step, verdict
+from conformance.hostile.sizes.judge import Curve, Step, merged, verdict
 from conformance.hostile.sizes.race import Budget, Race
 from conformance.hostile.sizes.servers import Cost, parties
 from conformance.targets import Address
@@ -142,6 +142,22 @@ def spoilt(port: int) -> list[str]:
 
 def growth_of(command: str, what: str) -> Growth:
     return next(growth for growth in growths()[command] if growth.what == what)
+
+
+def test_the_best_of_each_size_in_two_runs_counts() -> None:
+    first, second = curve([0.1, 9.0], [0.1, 0.2], [5, 5]), curve([0.3, 0.2, 2.0], [0.2, 0.1, 0.9], [9, 1, 3])
+    both = merged(first, second)
+    assert both == merged(second, first) == curve([0.1, 0.2, 2.0], [0.1, 0.1, 0.9], [5, 1, 3])
+    assert verdict(first)
+    assert not verdict(both)
+
+
+def test_a_stall_in_one_of_two_runs_does_not_count() -> None:
+    answered = curve([0.1, 0.2], [0.1, 0.2])
+    stalled = Curve([*answered.steps[:1], Step(10_000, None, Cost(0.2, 0, 100), "miniredis stalls")])
+    assert verdict(stalled)
+    assert not verdict(merged(stalled, answered))
+    assert verdict(merged(stalled, stalled)) == verdict(stalled)
 
 
 @pytest.fixture(scope="module")

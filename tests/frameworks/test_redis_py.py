@@ -1,6 +1,6 @@
 """What other programs use of redis-py: locks (Lua), pipelines, publish and subscribe; with and without asyncio.
 
-redis-py is always there, so these need no extra; they are here for what is beside them.
+These tests need no extra, because redis-py is always installed.
 """
 
 from __future__ import annotations

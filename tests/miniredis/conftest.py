@@ -1,4 +1,4 @@
-"""A miniredis of a test's own, on each of its event loops."""
+"""Fixtures: a fresh miniredis for each test, on each of its event loops."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def loop(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def server(loop: str) -> Iterator[miniredis.EmbeddedServer]:
-    """A server of this process, whichever way it waits."""
+    """A server in this process, on that loop."""
     with started(loop) as server:
         yield server

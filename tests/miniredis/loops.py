@@ -22,7 +22,7 @@ LOOPS = ("poll", "selector", "streams")
 
 @contextlib.contextmanager
 def started(loop: str, *, clock: ClockChoice = None, **directives: str) -> Iterator[miniredis.EmbeddedServer]:
-    """A server that waits so."""
+    """Starts a server on one of ``LOOPS``."""
     with pytest.MonkeyPatch.context() as patch:
         if loop == "selector":
             patch.setattr(miniredis.poll, "new_poller", lambda: SelectorPoller(selectors.DefaultSelector()))

@@ -1,4 +1,4 @@
-"""Both servers as programs, with the same words on their command lines. Ours are forks, which start at once."""
+"""Runs both servers as programs, with the same command lines. Ours are forks, which start quickly."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Records what a real server answers into the transcripts: ``python -m tests.miniredis.record HOST PORT [FILE...]``.
 
-What clients send stays as written; what they get is asked anew. Look at the difference before keeping it.
+What clients send stays as written; the replies are recorded anew. Look at the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from .transcript import TRANSCRIPTS, Client, Player, Scenario, Step, escape, read
 
 QUIET = 0.06
-"""Seconds without a byte after which a server is taken to have said all."""
+"""Seconds without a byte after which all replies are taken to have come."""
 
 
 class Recorder(Player):
@@ -40,7 +40,7 @@ class Recorder(Player):
         return f"\r\nblocked_clients:{len(self.waiting) + 1}\r\n".encode() in self.control.ask("INFO clients")
 
     def listen(self) -> dict[str, list[bytes]]:
-        """What each client gets until all are quiet; an empty end where the server hung up."""
+        """The bytes that each client gets until all are quiet; an empty last part if the server hung up."""
         heard: dict[str, list[bytes]] = {}
         open_clients = {name: client for name, client in self.clients.items() if name not in self.gone}
         while ready := self.readable(open_clients):

@@ -17,7 +17,7 @@ from .transcript import TRANSCRIPTS, Player, Scenario, read
 FILE = Path(__file__).parent / "transcripts_on_6_2.txt"
 
 QUICK = 1.0
-"""Seconds in which a server answers, or does not answer so."""
+"""Seconds after which a reply that has not come counts as different."""
 
 
 def holds(scenario: Scenario, address: tuple[str, int]) -> bool:

@@ -1,6 +1,6 @@
 """A plain model of RedisMQ's README on reliable queues: lists and dicts, searched from one end to the other.
 
-It knows nothing of the engine. A reply is text, an integer, None, a list, or an error as ``Refusal``.
+It shares no code with the engine. A reply is text, an integer, None, a list, or an error as ``Refusal``.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Model:
         self.waiters.append(Waiter(client, count, keys, names, until))
 
     def is_ready(self, key: str) -> None:
-        """Called when the command that pushed is over: here nothing happens in between."""
+        """Serves the waiters for a key, which the server does when the command that pushed is over."""
         for waiter in list(self.waiters):
             queue = self.keys.get(key)
             if key in waiter.keys and isinstance(queue, Queue) and queue.undelivered:

@@ -1,7 +1,7 @@
 """Conversations about reliable queues, as text, with an engine whose clock is held.
 
-No real Redis has these commands, so what is expected is written by hand: ``#`` lines quote the sentence it
-comes from, of RedisMQ's own README or, after ``decided:``, of what was decided where that is silent.
+No real Redis has these commands, so the replies are written by hand. ``#`` lines quote their source: a sentence
+of RedisMQ's README or, after ``decided:``, our own decision where the README is silent.
 
     a: MQ.PUSH q x      client a sends an inline command
     a= ["<0-1>"]        client a gets this, and these very bytes: text for a bulk string, None for null
@@ -9,7 +9,7 @@ comes from, of RedisMQ's own README or, after ``decided:``, of what was decided 
     a waits             client a got nothing, and is blocked
     a speaks 3          client a says HELLO 3, and passes over the answer
     a leaves            client a hangs up
-    clock 250           so many milliseconds go by; the wall clock may be set: ``clock 250 -1000``
+    clock 250           250 milliseconds pass; with ``clock 250 -1000`` the wall clock moves back by 1000
 
 ``<5-2>`` is the id with that sequence number and the time 5 ms after the beginning; ``<5>`` is that time.
 """
@@ -58,7 +58,7 @@ def at(match: re.Match[str]) -> str:
 
 
 def encoded(value: Any, null: bytes) -> bytes:
-    """What is expected, as it is on the wire."""
+    """An expected reply, as bytes of the protocol."""
     if value is None:
         return null
     if isinstance(value, int):

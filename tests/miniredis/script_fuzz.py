@@ -1,6 +1,6 @@
 """Random scripts that fill their memory and call everything: ``python -m tests.miniredis.script_fuzz SEED LIMIT COUNT``.
 
-A process of its own, for what these scripts would find ends the process or stops it for ever.
+It needs a process of its own: the faults that it looks for end a process, or block it for ever.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from miniredis.engine.replies import Encoded
 from miniredis.scripting import interpreter, memory
 
 PATIENCE: Final = 120.0
-"""Seconds for one script, on a machine with other work."""
+"""The most seconds for one script, on a busy machine."""
 
 FILLS: Final = (
     "n = n + 1 t[n] = 'x' .. n .. '%d'",
@@ -57,7 +57,7 @@ ENDS: Final = (
 
 
 class AnyCaller:
-    """Answers any command with anything."""
+    """Answers any command with a random reply."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -85,7 +85,7 @@ class AnyCaller:
         return self._rng.random() < 0.5
 
     def count_error(self, text: bytes) -> None:
-        """Nobody counts."""
+        """Does nothing."""
 
     def interrupt(self) -> bytes | None:
         return KILLED_SCRIPT if self._rng.random() < 0.1 else None

@@ -1,4 +1,4 @@
-"""What expires while CLIENT PAUSE holds up the writes: it is there no more, and stays in memory."""
+"""Keys that expire during CLIENT PAUSE: clients no longer see them, and they stay in memory."""
 
 from __future__ import annotations
 

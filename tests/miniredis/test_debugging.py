@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hiredis
 import pytest
 
 import miniredis
@@ -98,3 +99,15 @@ def test_the_threshold_of_quicklists_takes_what_redis_takes(both: list[RawConnec
     check_each(
         {size: size for size in sizes}, lambda size: alike(both, "DEBUG", "QUICKLIST-PACKED-THRESHOLD", size)
     )
+
+
+def test_a_sleep_counts_as_the_time_of_its_command(both: list[RawConnection]) -> None:
+    for client in both:
+        assert client.command("CONFIG", "SET", "slowlog-log-slower-than", "20000") == b"+OK\r\n"
+        assert client.command("SLOWLOG", "RESET") == client.command("DEBUG", "SLEEP", "0.02") == b"+OK\r\n"
+        assert client.command("PING") == b"+PONG\r\n"
+        reader = hiredis.Reader()
+        reader.feed(client.command("SLOWLOG", "GET"))
+        ((_, _, microseconds, words, *_),) = reader.gets()
+        assert words == [b"DEBUG", b"SLEEP", b"0.02"]
+        assert 20_000 <= microseconds < 10_000_000

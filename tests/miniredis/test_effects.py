@@ -29,7 +29,7 @@ from tests.cases import check_each, exhaustive
 from .transcript import TRANSCRIPTS, Player, Scenario, read
 
 DAILY = (
-    "blocking blocking_by_keys expiring hashes list_elements lists scripting_and_others sets sorted_set_pops "
+    "blocking blocking_by_keys hashes list_elements lists scripting_and_others sets sorted_set_pops "
     "stream_groups streams strings transactions"
 ).split()
 """The transcripts that the default run plays; the exhaustive run plays all."""
@@ -81,8 +81,8 @@ def recording() -> Iterator[Recorded]:
     with miniredis.start(enable_debug_command="yes", enable_protected_configs="yes") as server:
         engine = server._runner.engine
         with server._runner.lock:
-            engine.record_effects()
-        yield Recorded(("127.0.0.1", server.port), engine.take_effects, engine)
+            engine.recording.start()
+        yield Recorded(("127.0.0.1", server.port), engine.recording.take, engine)
 
 
 @pytest.fixture(scope="module")
@@ -195,23 +195,57 @@ def test_effects_that_are_run_again_make_the_same_keys(path: Path) -> None:
 )
 def test_whoever_meets_an_expired_key_propagates_its_end_and_no_command(words: tuple[str, ...]) -> None:
     engine = Engine(now=Instant(0, 0))
-    engine.record_effects()
+    engine.recording.start()
     session = engine.connect(Instant(0, 0))
     engine.receive(session, encode("SET", "k", "v", "PX", "1"), Instant(0, 0))
-    assert engine.take_effects()
+    assert engine.recording.take()
     before = engine.keyspace.changes
     engine.receive(session, encode(*words), Instant(50_000, 0))
     engine.settle(Instant(50_000, 0))
-    assert engine.take_effects() == [[b"DEL", b"k"]]
+    assert engine.recording.take() == [[b"DEL", b"k"]]
     assert engine.keyspace.changes == before
 
 
 def test_a_reset_from_outside_is_an_effect() -> None:
     now = Instant(0, 0)
     engine = Engine(now=now)
-    engine.record_effects()
+    engine.recording.start()
     session = engine.connect(now)
     engine.receive(session, encode("SET", "k", "v"), now)
     engine.reset(now)
     engine.settle(now)
-    assert engine.take_effects() == [[b"SELECT", b"0"], [b"SET", b"k", b"v"], [b"FLUSHALL"]]
+    assert engine.recording.take() == [[b"SELECT", b"0"], [b"SET", b"k", b"v"], [b"FLUSHALL"]]
+
+
+ABOUT_EXPIRED_KEYS = {
+    "a walk of the keys": ("MSET a 1 b 2", "PEXPIRE a 1", "PEXPIRE b 1", "DEBUG SLEEP 0.01", "SCAN 0"),
+    "a random key": ("SET a 1 PX 1", "DEBUG SLEEP 0.01", "RANDOMKEY"),
+    "a transaction that sleeps until it expires": (
+        *("SELECT 9", "MULTI", "RPUSH a x", "PEXPIRE a 1", "DEBUG SLEEP 0.05", "EXEC"),
+    ),
+    "a swap that puts it where a client waits": (
+        *("SELECT 1", "SET a 1 PX 1", "SELECT 9", "DEBUG SLEEP 0.01", "SWAPDB 1 9"),
+    ),
+}
+"""What is asked of a server that keeps expired keys until somebody looks."""
+
+
+@pytest.mark.parametrize("lines", ABOUT_EXPIRED_KEYS.values(), ids=ABOUT_EXPIRED_KEYS)
+def test_an_expired_key_that_is_met_goes_in_the_order_of_redis(
+    lines: tuple[str, ...], real: Recorded, ours: Recorded
+) -> None:
+    with redis.Redis(*real.address) as client:
+        if not is_7_0_version(client):
+            pytest.skip("only 7.0 propagates as this server does")
+    streams = []
+    for server in (ours, real):
+        server.new()
+        with Player(server.address) as player:
+            blocked, asking = player.client("b"), player.client("a")
+            assert blocked.ask("SELECT 9") == b"+OK\r\n"
+            blocked.send(b"BLPOP a 0\r\n")
+            player.await_blocked(1)
+            for line in ("DEBUG SET-ACTIVE-EXPIRE 0", *lines, "DEBUG SET-ACTIVE-EXPIRE 1"):
+                assert not asking.ask(line).startswith(b"-"), line
+        streams.append(since_flush(server.new()))
+    assert list(differences(*streams)) == []

@@ -1,4 +1,4 @@
-"""Unexpected errors inside the server: logged, at the cost of the client concerned, and of nobody else."""
+"""Unexpected errors inside the server: they are logged, and only the client concerned is disconnected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 import miniredis
 from miniredis.engine.registry import LOOKUP
 from miniredis.engine.waiting import Waiter
+from miniredis.outlets import Outlet
 
+from ..waiting import until
 from .loops import started
 from .test_server import until_blocked
 from .transcript import Client
@@ -111,9 +113,9 @@ def test_an_error_in_active_expiry_leaves_the_server_running(
         monkeypatch.setattr(server._runner.engine.keyspace, "expire", fail)
         assert client.ask("SET k v PX 10") == b"+OK\r\n"
         assert client.ask("SET l v") == b"+OK\r\n"
-        assert caplog.text.count("expiry or a timeout failed") == 1
+        assert caplog.text.count("a step that no client asked for failed") == 1
         server.fast_forward(1)
-        assert caplog.text.count("expiry or a timeout failed") == 2
+        assert caplog.text.count("a step that no client asked for failed") == 2
         assert client.ask("GET k") == b"$-1\r\n"
         assert client.ask("GET l") == b"$1\r\nv\r\n"
         client.close()
@@ -125,18 +127,66 @@ def test_what_time_brings_is_tried_again_after_a_second(
     with started(loop, clock="held") as server:
         client, other = clients(server, 2)
         with monkeypatch.context() as patch:
-            patch.setattr(server._runner.engine, "_let_time_pass", fail)
+            patch.setattr(server._runner.engine.waiting, "timed_out", fail)
             client.send(b"BLPOP k 1\r\n")
             until_blocked(other, 1)
             server.fast_forward(1)
-        failed = caplog.text.count("expiry or a timeout failed")
+        failed = caplog.text.count("a step that no client asked for failed")
         assert failed > 0
         assert other.ask("PING") == b"+PONG\r\n"
         server.fast_forward(1)
         assert client.get(5) == b"*-1\r\n"
-        assert caplog.text.count("expiry or a timeout failed") == failed
+        assert caplog.text.count("a step that no client asked for failed") == failed
         for each in (client, other):
             each.close()
+
+
+def test_an_error_behind_work_in_the_background_leaves_the_server_running(
+    loop: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with started(loop) as server:
+        (client,) = clients(server, 1)
+        server._runner._do_soon(fail)
+        until(lambda: "a step that no client asked for failed" in caplog.text)
+        assert client.ask("PING") == b"+PONG\r\n"
+        client.close()
+
+
+def test_an_error_while_replies_are_sent_disconnects_that_client_only(
+    loop: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with started(loop) as server:
+        unlucky, other = clients(server, 2)
+        assert unlucky.ask("CLIENT SETNAME unlucky") == b"+OK\r\n"
+        outlets = server._runner._outlets
+        session = next(each for each in outlets if each.name == b"unlucky")
+        outlets[session] = Unlucky(outlets[session])
+        unlucky.send(b"PING\r\n")
+        assert is_hung_up_on(unlucky)
+        assert other.ask("PING") == b"+PONG\r\n"
+        assert caplog.text.count("its connection was closed") == 1
+        for each in (unlucky, other):
+            each.close()
+
+
+class Unlucky:
+    """The outlet of a client to which nothing can be sent."""
+
+    unsent = 0
+    flush = staticmethod(fail)
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.hang_up, self.leave_to_parent = outlet.hang_up, outlet.leave_to_parent
+
+
+def test_an_error_at_the_end_of_a_tick_costs_no_client_its_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = miniredis.Engine()
+    session = engine.connect(engine.now)
+    engine.receive(session, b"CLIENT TRACKING ON BCAST\r\nSET k v\r\n", engine.now)
+    monkeypatch.setattr(engine.news, "end_tick", fail)
+    assert session in engine.settle(engine.now)
+    assert session.take_output().endswith(b"+OK\r\n")
+    assert [type(fault) for _, fault in engine.take_faults()] == [BugError]
 
 
 IMPORT_FAILS_ONCE = """

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.hostile.__main__ import main
 from conformance.hostile.fuzz import Findings, Fuzzer
+from conformance.hostile.mutation import Frames
 from conformance.hostile.sockets import fuzz_sockets
 from miniredis.engine.registry import LOOKUP
 from miniredis.engine.replies import Encoded
@@ -27,6 +28,11 @@ def test_thousands_of_fuzzed_frames_find_no_fault() -> None:
     assert findings.frames == 6_000
     assert findings.commands > 2_400
     assert findings.clients > 150
+
+
+def test_a_mutation_that_asks_for_a_snapshot_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Frames, "next", lambda _: b"SYNC\r\n")
+    assert Fuzzer(SEED).run(20).faults == {}
 
 
 def test_two_thousand_fuzzed_frames_over_tcp_find_no_fault() -> None:

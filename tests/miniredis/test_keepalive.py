@@ -1,4 +1,4 @@
-"""``tcp-keepalive``: when the system looks whether a silent client is still there, as Linux shows it, on both servers."""
+"""``tcp-keepalive``: when the system probes a silent client, as Linux shows it, on both servers."""
 
 from __future__ import annotations
 

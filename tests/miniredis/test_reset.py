@@ -1,4 +1,4 @@
-"""``server.reset()`` is as if a client said FLUSHALL: whom it concerns is told at once."""
+"""``server.reset()`` does what FLUSHALL does: clients that it concerns get their messages at once."""
 
 from __future__ import annotations
 

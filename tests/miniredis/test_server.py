@@ -104,6 +104,15 @@ def test_a_stopped_server_leaves_no_threads_and_no_open_files(tmp_path: Path, lo
         socket.create_connection((server.host, server.port))
 
 
+def test_the_end_of_a_server_is_told_to_clients_behind_all_replies(loop: str) -> None:
+    with started(loop) as server, socket.create_connection((server.host, server.port)) as client:
+        server._runner.farewell = b"-LOADING It ends\r\n"
+        client.sendall(b"PING\r\nBLPOP list 0\r\n")
+        assert client.recv(7, socket.MSG_WAITALL) == b"+PONG\r\n"
+        server.stop()
+        assert b"".join(iter(lambda: client.recv(1000), b"")) == b"-LOADING It ends\r\n"
+
+
 def test_start_on_a_port_in_use_fails_and_leaves_no_thread(server: miniredis.Server) -> None:
     threads = threading.active_count()
     with pytest.raises(

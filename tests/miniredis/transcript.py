@@ -10,9 +10,9 @@ A file holds scenarios. ``== title`` begins one; each runs on empty databases, w
     a leaves            client a hangs up
     a closed            the server has hung up on a
 
-What a client sends may name another by its number, ``<id:b>``.
+``<id:b>`` in a request is the number of client b, as CLIENT ID answers it.
 
-What is expected was recorded from redis-server 7.0.15, by ``python -m tests.miniredis.record HOST PORT``.
+The expected bytes were recorded from redis-server 7.0.15, by ``python -m tests.miniredis.record HOST PORT``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Client:
         return data
 
     def pending(self) -> bytes:
-        """What has come already."""
+        """The bytes that have come already."""
         self.socket.setblocking(False)
         try:
             return self.socket.recv(1 << 16)
@@ -112,7 +112,7 @@ SUBSCRIBED = (
     b"-ERR Can't execute 'discard': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
     b"in this context\r\n*2\r\n$4\r\npong\r\n"
 )
-"""What comes before the end of PING's answer, where that looks like a message."""
+"""The reply to DISCARD, and the beginning of that to PING, for a client that has subscribed."""
 
 
 class Player:
@@ -139,7 +139,7 @@ class Player:
             client.close()
 
     def await_blocked(self, count: int) -> None:
-        """Until so many clients are blocked: the server tells."""
+        """Waits until ``count`` clients are blocked, as INFO says."""
         wanted = f"\r\nblocked_clients:{count}\r\n".encode()
         until(lambda: wanted in self.control.ask("INFO clients"), f"{count} clients are blocked")
 
@@ -164,7 +164,7 @@ class Player:
         self.client(step.client).send(Step(step.client, step.verb, text).data)
 
     def number(self, match: re.Match[str]) -> str:
-        """The number of the client that is meant, which must be free to tell it the first time."""
+        """The number of a client; a blocked one cannot be asked for it the first time."""
         name = match[1]
         if name not in self.numbers:
             self.numbers[name] = self.client(name).ask("CLIENT ID").decode()[1:-2]
@@ -188,7 +188,7 @@ class Player:
         return int(answer[1])
 
     def leave(self, step: Step) -> None:
-        """Goes on when the server knows."""
+        """Disconnects a client, and waits until the server has noticed."""
         before = self.connected()
         self.clients[step.client].close()
         until(lambda: self.connected() != before, f"{step.client} has left")
@@ -202,7 +202,7 @@ class Player:
         self.waiting.discard(step.client)
 
     def check_nothing_more(self, name: str) -> None:
-        """A blocked client has got nothing; of another, a PING is the next thing answered."""
+        """Asserts that a blocked client got nothing, and another one nothing before its reply to a PING."""
         if name in self.waiting:
             self.await_blocked(len(self.waiting))
             assert self.clients[name].pending() == b""

@@ -1,4 +1,4 @@
-"""A hold lives on one connection: what a checkout keeps, when it is over, and what a forked child has of it."""
+"""A hold keeps one connection: how long a checkout lasts, and what a forked child inherits of it."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """Every fault at every message of every operation: none is silent, and repair restores the queue.
 
 After each:
-    - An error that says that nothing was changed is right, and a lost connection is not made anew behind
-      anybody's back.
-    - The invariant holds at once; or what was raised, or warned of, says that it may not, and repair restores
-      it.
-    - No value is there twice, and none is gone that was neither returned nor told to be in doubt.
-    - The client under test goes on, as it is.
+    - An error that says that nothing was changed is right, and a lost connection is not opened again
+      silently.
+    - The invariant holds at once; or an error or a warning says that it may not, and repair restores it.
+    - No value is there twice, and each value that is gone was returned, or an error says that it may be lost.
+    - The client under test can go on without being made again.
 """
 
 from __future__ import annotations

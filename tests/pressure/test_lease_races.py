@@ -1,4 +1,4 @@
-"""A lease is renewed, or runs out, at every moment of an operation; the time is the test's own."""
+"""A lease is renewed, or runs out, at every moment of an operation; the test sets the clock."""
 
 from __future__ import annotations
 

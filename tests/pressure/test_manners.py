@@ -1,4 +1,4 @@
-"""A queue behaves as ``queue.Queue``, files and other queues have taught people to expect."""
+"""A queue follows the conventions of ``queue.Queue``, of files and of other queues."""
 
 from __future__ import annotations
 

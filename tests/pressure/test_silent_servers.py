@@ -1,4 +1,4 @@
-"""A server that says nothing, or one connection that hangs: nobody waits longer than was asked for.
+"""A server that sends nothing, or one connection that hangs: no operation waits longer than its timeout.
 
 Where an operation must not wait for the server's answer, the socket timeout is 1000 s: code that waits for it
 does not come to an end in the time of a test.

@@ -1,4 +1,4 @@
-"""Whoever waits frees the role of a dead holder, and is patient with a live one; on a simulated clock."""
+"""A client that waits frees the role of a dead holder, and waits on for a live one; on a simulated clock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Streams killed at every step and run again: no row is lost or doubled.
 
-Spark's own part is here in few words: a log of offsets, a log of commits, and the order in which it asks. Older
-versions ask for the newest offset without saying from where, and do so before they ask for the first.
+The tests replace Spark by a few lines: a log of offsets, a log of commits, and the order of Spark's calls. Older
+versions ask for the newest offset without a start, and before they ask for the first one.
 """
 
 from __future__ import annotations

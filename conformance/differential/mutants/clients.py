@@ -92,9 +92,9 @@ CLIENTS: Final = (
     ),
     fault(
         "CLIENT PAUSE holds up nothing that is queued",
-        "engine.py",
-        "        elif self.conditions.pause is not None and is_held_up",
-        "        elif self.conditions.pause is not None and session.transaction is None and is_held_up",
+        "input.py",
+        "    elif engine.conditions.pause is not None and is_held_up",
+        "    elif engine.conditions.pause is not None and session.transaction is None and is_held_up",
     ),
     fault(
         "a line end in an error stays one",

@@ -37,8 +37,8 @@ MESSAGES: Final = (
     fault(
         "PING is answered as ever while listening",
         "commands/connection.py",
-        "    if session.subscriptions and session.resp == 2:  # where",
-        "    if session.subscriptions and session.resp == 1:  # where",
+        "    if session.subscriptions and session.resp == 2:",
+        "    if session.subscriptions and session.resp == 1:",
     ),
     fault(
         "CLIENT REPLY OFF silences messages",

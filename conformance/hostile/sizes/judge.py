@@ -9,7 +9,7 @@ from typing import Final
 
 from .servers import Cost
 
-__all__ = ["MEMORY_FLOOR", "TIME_FLOOR", "Curve", "Step", "verdict"]
+__all__ = ["MEMORY_FLOOR", "TIME_FLOOR", "Curve", "Step", "merged", "verdict"]
 
 FACTOR: Final = 20
 """How many times as much as Redis miniredis may take at the largest size."""
@@ -59,6 +59,27 @@ class Curve:
     steps: list[Step] = field(default_factory=list)
     ended: str = ""
     is_whole: bool = True
+
+
+def merged(one: Curve, other: Curve) -> Curve:
+    """What each size took at its best in two runs: whatever else runs on the machine only adds to it."""
+    longer, shorter = (one, other) if len(one.steps) > len(other.steps) else (other, one)
+    again = {step.size: step for step in shorter.steps}
+    steps = [better(step, again.get(step.size, step)) for step in longer.steps]
+    return Curve(steps, longer.ended, longer.is_whole)
+
+
+def better(one: Step, other: Step) -> Step:
+    """The least of what a size took in two runs, of each server."""
+    answered = [step.ours for step in (one, other) if step.ours is not None]
+    ours = least(answered) if answered else None
+    return Step(one.size, ours, least([one.theirs, other.theirs]), one.failure)
+
+
+def least(costs: Sequence[Cost]) -> Cost:
+    return costs[0]._replace(
+        seconds=min(cost.seconds for cost in costs), memory=min(cost.memory for cost in costs)
+    )
 
 
 def verdict(curve: Curve) -> str:

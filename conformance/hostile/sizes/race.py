@@ -11,7 +11,7 @@ from typing import Final
 
 from ...wire import encode
 from .growths import FEW, Growth
-from .judge import MEMORY_FLOOR, TIME_FLOOR, Curve, Step, verdict
+from .judge import MEMORY_FLOOR, TIME_FLOOR, Curve, Step
 from .servers import SETUP_LIMIT, Cost, GoneError, Line, Party, StalledError
 from .settings import Setting
 
@@ -74,14 +74,7 @@ class Race:
         self._building: dict[tuple[str, int], float] = {}  # seconds that it took, at its longest
 
     def run(self, growth: Growth) -> Curve:
-        """One growth, from 10 up; what seems wrong is measured once more."""
-        curve = self._run(growth)
-        if verdict(curve):
-            again = self._run(growth)
-            curve = again if len(again.steps) >= len(curve.steps) else curve
-        return curve
-
-    def _run(self, growth: Growth) -> Curve:
+        """One growth, from 10 up."""
         curve = Curve()
         first, *between = [size for size in self._budget.sizes if size < LEAST]
         larger = [size for size in self._budget.sizes if size >= LEAST]

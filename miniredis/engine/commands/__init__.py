@@ -1,7 +1,7 @@
 """One module for each group of Redis's commands. To add a command, write a decorated function.
 
-The modules of the commands that most clients use are loaded at once, the others when any other command is
-asked for: a test server is started often, and few need them all. To add a module, give it its row here.
+The modules of common commands are loaded at once, the others on the first request for any other command. So a
+test server starts quickly. To add a module, add its row here.
 """
 
 from collections.abc import Iterable
@@ -69,17 +69,17 @@ WHEN_ASKED_FOR: Final = {
 }
 
 GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR
-"""Each module, with what COMMAND DOCS calls the group of its commands."""
+"""The group of each module's commands, as COMMAND DOCS names it."""
 
 
 def load(modules: Iterable[str]) -> None:
-    """Loads modules, which declare their commands."""
+    """Imports modules, which declare their commands."""
     for name in modules:
         import_module(f"{__name__}.{name}")
 
 
 def load_the_rest() -> None:
-    """Loads those that are not loaded at once."""
+    """Imports the modules that are not loaded at once."""
     load(WHEN_ASKED_FOR)
 
 

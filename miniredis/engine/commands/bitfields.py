@@ -1,4 +1,4 @@
-"""BITFIELD: whole numbers of any width up to 64 bits, at any place in a string."""
+"""BITFIELD: integers of up to 64 bits at any bit offset in a string."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ WORD: Final = 1 << 64
 
 
 class Field(NamedTuple):
-    """A number in a string.
+    """An integer in a string.
 
     Attributes:
-        signed: whether it may be negative.
-        bits: how many it has.
-        offset: of its first bit.
+        signed: whether it can be negative.
+        bits: its width.
+        offset: the offset of its first bit.
     """
 
     signed: bool
@@ -32,27 +32,27 @@ class Field(NamedTuple):
 
     @property
     def low(self) -> int:
-        """The lowest number it can be."""
+        """The lowest value."""
         return -(1 << self.bits - 1) if self.signed else 0
 
     @property
     def high(self) -> int:
-        """The highest number it can be."""
+        """The highest value."""
         return (1 << self.bits - self.signed) - 1
 
     def wrap(self, value: int) -> int:
-        """A number as it is when the bits it does not have are dropped."""
+        """A number truncated to the field's bits."""
         kept = value & (1 << self.bits) - 1
         return kept - (1 << self.bits) if self.signed and kept >> self.bits - 1 else kept
 
     def read(self, data: StringValue) -> int:
-        """The number in a string, which is zero behind its end."""
+        """The field's value in a string; bits after the end of the string are zero."""
         first, last = self.offset >> 3, self.offset + self.bits - 1 >> 3
         window = bytes(data[first : last + 1]).ljust(last + 1 - first, b"\0")
         return self.wrap(int.from_bytes(window) >> self._behind)
 
     def write(self, data: bytearray, value: int) -> None:
-        """Puts the number into a string that is long enough."""
+        """Stores a value in a string, which must be long enough."""
         first, last = self.offset >> 3, self.offset + self.bits - 1 >> 3
         mask = (1 << self.bits) - 1 << self._behind
         window = int.from_bytes(data[first : last + 1])
@@ -61,12 +61,12 @@ class Field(NamedTuple):
 
     @property
     def _behind(self) -> int:
-        """How many bits follow it in its last byte."""
+        """The number of bits after the field in its last byte."""
         return 7 - (self.offset + self.bits - 1 & 7)
 
 
 Overflow = Callable[[Field, int, int], int | None]
-"""What a number that does not fit becomes, given that its sum is too high (1) or too low (-1)."""
+"""Returns the value to store for a result that is too high (1) or too low (-1); None stores nothing."""
 
 OVERFLOWS: Final[dict[bytes, Overflow]] = {
     b"WRAP": lambda field, value, _: field.wrap(value),
@@ -79,10 +79,10 @@ class Operation(NamedTuple):
     """One GET, SET or INCRBY.
 
     Attributes:
-        name: which of them.
-        field: the number it is about.
-        operand: of SET and INCRBY.
-        overflow: what to do with a result that does not fit.
+        name: GET, SET or INCRBY.
+        field: the integer to access.
+        operand: the argument of SET and INCRBY.
+        overflow: decides what to do with a result that does not fit.
     """
 
     name: bytes
@@ -190,19 +190,19 @@ def read_operation(session: Session, name: bytes, words: list[bytes], overflow: 
 
 
 def read_field(session: Session, encoding: bytes, offset: bytes) -> Field:
-    """A number such as ``u8``, at an offset in bits, or in numbers of its width behind ``#``."""
+    """A field of a type such as ``u8``, at an offset in bits, or in multiples of its width after ``#``."""
     signed, bits = encoding[:1] == b"i", parse_integer(until_nul(encoding[1:]))
     if encoding[:1] not in {b"i", b"u"} or bits is None or not 1 <= bits <= 63 + signed:
         raise CommandError(errors.BIT_TYPE)
     if not offset.startswith(b"#"):
         return Field(signed, bits, read_offset(session, offset))
     times = read_range(offset[1:], MIN, MAX, errors.BIT_OFFSET)
-    product = times * bits % WORD  # as 64 bits hold it
+    product = times * bits % WORD  # wraps at 64 bits, as in C
     return Field(signed, bits, read_offset(session, b"%d" % product))
 
 
 def new_value(operation: Operation, before: int) -> int | None:
-    """What a field becomes; None if it stays as it is because the result does not fit."""
+    """The new value of a field; None if it stays unchanged because the result does not fit."""
     field = operation.field
     base, increment = (before, operation.operand) if operation.name == b"INCRBY" else (operation.operand, 0)
     side = overflows(field, base, increment)
@@ -210,10 +210,10 @@ def new_value(operation: Operation, before: int) -> int | None:
 
 
 def overflows(field: Field, base: int, increment: int) -> int:
-    """Whether a sum is too high (1) or too low (-1) for a field.
+    """Whether a sum is too high (1) or too low (-1) for a field; 0 if it fits.
 
-    Redis compares the increment with the room above the base, a 64-bit difference: of a number far below the
-    lowest, that wraps, and it counts as too high.
+    Redis compares the increment with the difference between the highest value and the base in 64 bits. For a
+    base far below the lowest value this difference wraps, and the sum counts as too high.
     """
     if not field.signed:
         base %= WORD

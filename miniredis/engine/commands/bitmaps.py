@@ -1,4 +1,4 @@
-"""The bitmap commands: a string as an array of bits, the highest bit of the first byte first."""
+"""The bitmap commands: a string as an array of bits, starting with the highest bit of the first byte."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .strings import mutable
 
 READ: Final = Keys(1, "RO access")
 CHUNK: Final = 1 << 16
-"""How many bytes are worked on at a time: as one number, and with no copy of a whole string."""
+"""How many bytes are processed at a time as one integer; this avoids copies of whole strings."""
 
 
 def read_offset(session: Session, text: bytes) -> int:
-    """The place of a bit, in a string that is not longer than a string may be."""
+    """A bit offset; raises ``CommandError`` if a string may not be long enough for it."""
     offset = read_range(text, 0, MAX, errors.BIT_OFFSET)
     if offset >> 3 >= session.engine.config.integer("proto-max-bulk-len"):
         raise CommandError(errors.BIT_OFFSET)
@@ -30,7 +30,7 @@ def read_offset(session: Session, text: bytes) -> int:
 
 
 def grown(db: Database, key: bytes, last_bit: int) -> tuple[bytearray, bool]:
-    """The string at a key, long enough for a bit, and whether it has changed by that."""
+    """The string at a key, extended to contain a bit, and whether that changed it."""
     text = db.lookup_write(key, STRING)
     size = (last_bit >> 3) + 1
     has_changed = text is None or len(text) < size
@@ -81,7 +81,8 @@ def getbit(session: Session, args: list[bytes]) -> Reply:
 # Whole strings
 
 Operation = Callable[[int, int], int]
-OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}  # with ones
+OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": xor, b"NOT": xor}
+"""By the name of an operation; NOT is XOR with a string of ones."""
 
 
 @command(
@@ -106,12 +107,12 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
         db.lookup_write(target)
         db.delete(target)
         return 0
-    there = [text for text in texts if text]  # a key that is not there counts as zeros
+    there = [text for text in texts if text]  # a missing key counts as zeros
     texts = [b""] if name == b"AND" and len(there) < len(texts) else there
     result = bytearray()
     for start in range(0, length, CHUNK):
         size = min(CHUNK, length - start)
-        # Numbers whose first byte is the lowest: a text that ends early has zeros behind it.
+        # Little-endian, so that a shorter string is padded with zeros.
         numbers = [int.from_bytes(text[start : start + size], "little") for text in texts]
         if name == b"NOT":
             numbers.append((1 << 8 * size) - 1)
@@ -143,7 +144,7 @@ def bitcount(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 2:
         start, end = read_integer(args[2]), read_integer(args[3])
         if start < 0 and end < 0 and start > end:
-            return 0  # whatever the unit, and be it none
+            return 0  # before the unit is checked
         unit = read_unit(args[4]) if len(args) == 5 else BITS[b"BYTE"]
         first, last = bit_range(start, end, len(text), unit)
     return sum(int.from_bytes(chunk).bit_count() for _, chunk in chunks(text, first, last, outside=0))
@@ -160,7 +161,7 @@ def read_unit(text: bytes) -> int:
 
 
 def bit_range(start: int, end: int, length: int, unit: int) -> tuple[int, int]:
-    """The first and last bit of a range of bytes or bits; the last is before the first where it is empty."""
+    """The first and last bit of a range of bytes or bits; if it is empty, the last is before the first."""
     total = length * 8 // unit
     first = max(start + total, 0) if start < 0 else start
     last = min(max(end + total, 0) if end < 0 else end, total - 1)
@@ -168,9 +169,9 @@ def bit_range(start: int, end: int, length: int, unit: int) -> tuple[int, int]:
 
 
 def chunks(text: StringValue, first: int, last: int, outside: int) -> Iterator[tuple[int, StringValue]]:
-    """The bytes in which a range of bits lies, some at a time, and at which byte these begin.
+    """Yields the bytes that contain a range of bits, in chunks, each with the offset of its first byte.
 
-    The bits in them that do not belong to the range are made ``outside``.
+    The bits outside the range are set to ``outside``.
     """
     end = (last >> 3) + 1
     for start in range(first >> 3, end if first <= last else 0, CHUNK):
@@ -218,7 +219,7 @@ def read_bounds(words: list[bytes], length: int) -> tuple[int, int]:
 
 
 def first_bit(data: StringValue, bit: int) -> int:
-    """Where the first such bit is, of which there is one."""
+    """The position of the first bit with this value, which must exist."""
     skipped = len(data) - len(data.lstrip(b"\0" if bit else b"\xff"))
     byte = data[skipped] if bit else ~data[skipped] & 0xFF
     return skipped * 8 + 8 - byte.bit_length()

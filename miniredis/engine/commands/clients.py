@@ -1,4 +1,4 @@
-"""CLIENT: connections as a client sees and changes them, its own and those of others."""
+"""CLIENT: shows and changes the connections of the caller and of other clients."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def client_kill(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
-    """The filters of CLIENT KILL; unless told otherwise it spares its caller."""
+    """The filters of CLIENT KILL; by default they exclude the caller."""
     filters: dict[bytes, Filter] = {}
     spare = True
     for option, value in zip(words[::2], words[1::2], strict=False):
@@ -136,7 +136,7 @@ def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
             filters[option.upper()] = FILTERS[option.upper()](value)
         else:
             raise CommandError(errors.SYNTAX)
-    if len(words) % 2:  # the filters in front of it are read first, and may be wrong
+    if len(words) % 2:  # only now: errors in the filters before it come first
         raise CommandError(errors.SYNTAX)
     return [*filters.values(), *([lambda other: other is not session] if spare else [])]
 
@@ -150,12 +150,12 @@ def read_yes_or_no(text: bytes) -> bool:
 def kill(session: Session, victims: Iterable[Session]) -> None:
     for victim in victims:
         if victim is session:
-            session.close()  # once its own reply is sent
+            session.close()  # closes after its own reply is sent
         else:
             session.engine.hang_up(victim)
 
 
-# What the connection does and is told
+# Settings of the connection
 
 
 @command("CLIENT REPLY", 3, OWN, acl="connection", since="3.2.0", syntax="on_off_skip(ON|OFF|SKIP)")
@@ -203,7 +203,7 @@ def client_pause(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.PAUSE_MODE)
     engine = session.engine
     milliseconds = read_milliseconds(args[2]) or 0
-    if milliseconds <= MAX - engine.now.milliseconds:  # beyond that, Redis's sum of both wraps into the past
+    if milliseconds <= MAX - engine.now.milliseconds:  # a larger sum wraps into the past in Redis
         engine.start_pause(engine.now.monotonic + milliseconds * 1000, writes_only=mode == b"WRITE")
     return OK
 
@@ -212,7 +212,6 @@ def client_pause(session: Session, args: list[bytes]) -> Reply:
 def client_unpause(session: Session, args: list[bytes]) -> Reply:
     """Ends a pause before its time."""
     session.engine.end_pause()
-    session.engine.failover.hold_writes()
     return OK
 
 

@@ -1,4 +1,4 @@
-"""CONFIG: the directives while the server runs."""
+"""CONFIG: reads and changes directives at runtime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADMIN: Final = "admin noscript loading stale"
 REDACTED: Final = b"(redacted)"
 
 NOT_WHILE_LOADING: Final = {"appendonly", "dir"}
-"""The directives that say where the data are that the server loads."""
+"""The directives that say where the data to load are."""
 
 container("CONFIG", -2, module=__name__, summary="Shows and changes directives.", since="2.0.0")
 
@@ -28,12 +28,12 @@ container("CONFIG", -2, module=__name__, summary="Shows and changes directives."
 def config_get(session: Session, args: list[bytes]) -> Reply:
     """The directives whose names fit one of some glob patterns."""
     config = session.engine.config
-    found: dict[bytes, bytes] = {}  # by name in lower case: the name as it is shown
+    found: dict[bytes, bytes] = {}  # by name in lower case, the name as it is returned
     for pattern in args[2:]:
         if not GLOB.isdisjoint(pattern):
             found.update((name, name) for name in names_matching(pattern, left_out=found))
         elif directive_named(read(pattern)):
-            found.setdefault(pattern.lower(), pattern)  # a plain name comes back as it came
+            found.setdefault(pattern.lower(), pattern)  # a plain name is returned as it was sent
     return Map((shown, written(config[name.decode()])) for name, shown in found.items())
 
 
@@ -67,7 +67,7 @@ def config_set(session: Session, args: list[bytes]) -> Reply:
 
 
 def hide_secrets(args: list[bytes]) -> None:
-    """Replaces the secret values among the arguments, which the slow log may keep."""
+    """Redacts the values of secret directives in the arguments, which the slow log may keep."""
     for at in range(2, len(args), 2):
         directive = directive_named(read(args[at]))
         if directive is not None and "secret" in directive.traits:
@@ -88,7 +88,7 @@ def config_resetstat(session: Session, args: list[bytes]) -> Reply:
     session.engine.statistics.reset()
     session.engine.keyspace.reset_statistics()
     session.engine.saves.reset_statistics()
-    session.engine.replicas.reset_statistics()
+    session.engine.replication.replicas.reset_statistics()
     return OK
 
 

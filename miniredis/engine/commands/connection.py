@@ -1,4 +1,4 @@
-"""The connection commands, CLIENT among them."""
+"""The connection commands, except CLIENT."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX32: Final = (1 << 31) - 1
 ADMIN: Final = "admin noscript loading stale"
 DEFAULT_USER: Final = b"default"
 REDACTED: Final = b"(redacted)"
-"""What the slow log and MONITOR show in place of a password."""
+"""Replaces passwords in the slow log and MONITOR."""
 
 
 @command(
@@ -38,7 +38,7 @@ def ping(session: Session, args: list[bytes]) -> Reply:
     """Answers PONG, or the argument."""
     if len(args) > 2:
         raise CommandError(errors.wrong_arity(b"ping"))
-    if session.subscriptions and session.resp == 2:  # where it has to look like a message
+    if session.subscriptions and session.resp == 2:  # where the reply must look like a message
         return [b"pong", *(args[1:] or [b""])]
     return PONG if len(args) == 1 else args[1]
 
@@ -64,7 +64,7 @@ def select_(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_index(text: bytes) -> int:
-    """A 32-bit number, such as a database has."""
+    """The 32-bit number of a database."""
     index = read_integer(text)
     if not MIN32 <= index <= MAX32:
         raise CommandError(errors.outside(MIN32, MAX32))
@@ -72,7 +72,7 @@ def read_index(text: bytes) -> int:
 
 
 def database(session: Session, index: int) -> Database:
-    """The database of that number; raises Redis's error where there is none."""
+    """The database with that number; raises ``CommandError`` if there is none."""
     databases = session.engine.keyspace.databases
     if not 0 <= index < len(databases):
         raise CommandError(errors.DB_INDEX)
@@ -86,7 +86,7 @@ def reset(session: Session, args: list[bytes]) -> Reply:
     return status(b"RESET")
 
 
-# Who a client is
+# Authentication
 
 
 @command("AUTH", -2, OPEN_TO_ALL, acl="connection", since="1.0.0", syntax="[username@6.0.0] password")
@@ -103,7 +103,7 @@ def auth(session: Session, args: list[bytes]) -> Reply:
 
 
 def authenticate(session: Session, user: bytes, password: bytes) -> None:
-    """Lets a client in; without a password set, any will do."""
+    """Authenticates a client; without a password set, any password is right."""
     wanted = session.engine.config["requirepass"].encode("utf-8", "surrogateescape")
     if user != DEFAULT_USER or (wanted and password != wanted):
         raise CommandError(errors.WRONG_PASSWORD)
@@ -149,7 +149,7 @@ def read_version(text: bytes) -> int:
 
 
 def take_hello_options(session: Session, args: list[bytes]) -> None:
-    """Does what AUTH and SETNAME do, one after the other; an error leaves done what came before it."""
+    """Applies AUTH and SETNAME one by one; an error does not undo what came before it."""
     at = 2
     while at < len(args):
         option, left = args[at].upper(), len(args) - at - 1
@@ -169,7 +169,7 @@ OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search
 
 
 def checked_name(name: bytes) -> bytes:
-    """A client's name, which is of printable characters without spaces."""
+    """A client's name; raises ``CommandError`` if it has spaces or unprintable characters."""
     if OTHER_THAN_PRINTABLE(name):
         raise CommandError(errors.CLIENT_NAME)
     return name

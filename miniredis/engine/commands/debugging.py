@@ -1,4 +1,4 @@
-"""DEBUG: looking behind the scenes, for those who test."""
+"""DEBUG: what tests need to see of a server, or to change in it."""
 
 from __future__ import annotations
 
@@ -41,24 +41,26 @@ LEADING_FLOAT: Final = re.compile(
 
 
 def debug_sleep(session: Session, args: list[bytes]) -> Reply:
-    """Answers nobody for so many seconds; no number, or more microseconds than 64 bits hold, count as 0."""
+    """Serves no client for some seconds; invalid numbers, and more microseconds than 64 bits hold, are 0."""
     seconds = LEADING_FLOAT(args[2])
     microseconds = float(seconds[1]) * 1_000_000 if seconds else 0
     if 0 < microseconds <= MAX:
-        session.engine.conditions.sleep_until(session.engine.now.monotonic + int(microseconds))
+        engine = session.engine
+        engine.statistics.sleep(microseconds / 1_000_000)
+        engine.conditions.sleep_until(engine.now.monotonic + int(microseconds))
     return OK
 
 
 def debug_set_active_expire(session: Session, args: list[bytes]) -> Reply:
     """Whether keys expire unasked; if not, they go when somebody looks for them."""
-    session.engine.active_expire = leading_integer(args[2]) != 0
+    session.engine.timers.active_expire = leading_integer(args[2]) != 0
     return OK
 
 
 def debug_object(session: Session, args: list[bytes]) -> Encoded:
-    """How the value of a key is kept."""
+    """Internals of the value of a key, such as its encoding."""
     db, key = session.db, args[2]
-    value = db.values.get(key)  # even one that has expired and is still there
+    value = db.values.get(key)  # expired keys that were not deleted yet count, too
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
     used = db.used.get(key, session.engine.now.milliseconds) // 1000
@@ -84,12 +86,12 @@ def debug_digest(session: Session, args: list[bytes]) -> Encoded:
 
 
 def debug_digest_value(session: Session, args: list[bytes]) -> Reply:
-    """A digest of the value of each key; zeros for a key that is not there."""
+    """A digest of the value of each key; zeros for a missing key."""
     return [status(digests.text(digests.digest_of_key(session.db, key))) for key in args[2:]]
 
 
 def debug_quicklist_packed_threshold(session: Session, args: list[bytes]) -> Reply:
-    """Checks its argument, and changes nothing: lists are not kept in nodes."""
+    """Checks its argument and changes nothing: lists have no nodes here."""
     size = read_memory(args[2].decode("latin-1"))
     if size is None or size > LARGEST_THRESHOLD:
         raise CommandError(errors.NO_PACKED_THRESHOLD)
@@ -100,7 +102,7 @@ LARGEST_THRESHOLD: Final = (1 << 32) - (1 << 20)
 
 
 def debug_protocol(session: Session, args: list[bytes]) -> Encoded:
-    """A sample of a type of RESP3, for those who test a client."""
+    """A sample reply of a RESP3 type, for testing clients."""
     sample = PROTOCOL_SAMPLES.get(args[2].lower())
     if sample is None:
         raise CommandError(errors.UNKNOWN_SAMPLE % b"|".join(PROTOCOL_SAMPLES))
@@ -166,4 +168,4 @@ PARTS: Final[dict[tuple[bytes, int], Part]] = {
     (b"SLEEP", 3): debug_sleep,
     (b"HELP", 2): debug_help,
 }
-"""The subcommands, by name and by how many words the request has."""
+"""The subcommands, by name and number of words in the request."""

@@ -1,4 +1,4 @@
-"""COMMAND DOCS: what commands are for and which arguments they take, told from their declarations."""
+"""COMMAND DOCS: the purpose and arguments of commands, generated from their declarations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def command_docs(session: Session, args: list[bytes]) -> Reply:
 
 
 def docs(declared: Command) -> Map:
-    """One command as COMMAND DOCS shows it."""
+    """The documentation of one command, as COMMAND DOCS shows it."""
     about = declared.docs
     shown: dict[bytes, Reply] = {b"summary": about.summary.encode()}
     if about.since:

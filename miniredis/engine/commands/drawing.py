@@ -1,4 +1,4 @@
-"""Drawing members of hashes, sets and sorted sets by lot."""
+"""Random members of hashes, sets and sorted sets."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 __all__ = ["Drawable", "check_repeated", "drawn", "read_count"]
 
 MOST_REPEATED: Final = 1_000_000
-"""How many members are drawn with repetition at most: a few bytes could ask for more than memory holds."""
+"""The most members drawn with repetition: a short request could otherwise exhaust the memory."""
 
 
 class Drawable(Protocol):
-    """What has members to draw."""
+    """A collection with members to draw."""
 
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[bytes]: ...
 
     def index(self) -> KeyIndex:
-        """The members as they can be drawn."""
+        """An index of the members."""
 
 
 def read_count(text: bytes) -> int:
-    """How many to draw; as many, repetitions included, where it is negative."""
+    """The number of members to draw; negative: with repetition."""
     count = read_integer(text)
     if count < -MAX:
         raise CommandError(errors.outside(-MAX, MAX))
@@ -40,7 +40,7 @@ def read_count(text: bytes) -> int:
 
 
 def drawn(session: Session, values: Drawable, count: int) -> list[bytes]:
-    """Members by lot: up to ``count`` distinct ones, or ``-count`` of which some may be the same."""
+    """Random members: up to ``count`` distinct ones, or, if negative, ``-count`` with repetition."""
     if count >= len(values):
         return list(values)
     if count >= 0:
@@ -51,6 +51,6 @@ def drawn(session: Session, values: Drawable, count: int) -> list[bytes]:
 
 
 def check_repeated(session: Session, found: list[bytes], count: int) -> None:
-    """Refuses what repetitions have made longer than a bulk may be: it was never sent."""
+    """Raises ``CommandError`` if repetition made the reply longer than ``proto-max-bulk-len``."""
     if count < 0 and sum(map(len, found)) > session.engine.config.integer("proto-max-bulk-len"):
         raise CommandError(errors.OUT_OF_RANGE)

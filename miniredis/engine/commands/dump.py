@@ -1,4 +1,4 @@
-"""DUMP and RESTORE: values in and out, in Redis's own format."""
+"""DUMP and RESTORE: serializes and restores values in Redis's own format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def dump_(session: Session, args: list[bytes]) -> Reply:
 
 @dataclass(slots=True)
 class Options:
-    """What RESTORE was told beyond key, time to live and value."""
+    """The options of RESTORE."""
 
     replace: bool = False
     absolute: bool = False
@@ -68,7 +68,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     value = read_value(args[3], session.engine.packing)
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
-    is_past = deadline is not None and not now < deadline <= MAX  # beyond 64 bits a sum wraps into the past
+    is_past = deadline is not None and not now < deadline <= MAX  # a sum beyond 64 bits wraps into the past
     if is_past and not session.engine.conditions.is_replica:
         if replaced:
             db.touched(key, "del")

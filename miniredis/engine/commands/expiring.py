@@ -1,4 +1,4 @@
-"""The commands that let keys expire, and tell when they will."""
+"""The commands that set and show the expiry of keys."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def read_conditions(words: list[bytes]) -> set[bytes]:
 
 
 def holds(conditions: set[bytes], current: int | None, when: int) -> bool:
-    """Whether all conditions hold; a key without a deadline counts as one that never expires."""
+    """Whether all conditions hold; without a deadline, a key counts as expiring never."""
     verdicts = {
         b"NX": current is None,
         b"XX": current is not None,

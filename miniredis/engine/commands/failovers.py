@@ -1,4 +1,4 @@
-"""FAILOVER: a master and one of its replicas change places."""
+"""FAILOVER: a master and one of its replicas exchange roles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..session import Session
 
 
 def option_of(words: Iterator[bytes]) -> bytes:
-    """The argument of an option of FAILOVER."""
+    """The argument of an option of FAILOVER; raises ``CommandError`` if it is missing."""
     word = next(words, None)
     if word is None:
         raise CommandError(errors.SYNTAX)
@@ -31,7 +31,7 @@ def option_of(words: Iterator[bytes]) -> bytes:
 )
 def failover(session: Session, args: list[bytes]) -> Reply:
     """Makes a replica the master, and this server its replica, as soon as the replica has everything."""
-    process = session.engine.failover
+    process = session.engine.replication.failover
     if [word.lower() for word in args[1:]] == [b"abort"]:
         if process.state is FailoverState.NONE:
             raise CommandError(errors.NO_FAILOVER)
@@ -66,18 +66,18 @@ def read_failover(given: list[bytes]) -> tuple[tuple[bytes, int] | None, int, bo
 def check_may_fail_over(
     session: Session, target: tuple[bytes, int] | None, milliseconds: int, *, is_forced: bool
 ) -> None:
-    """Raises ``CommandError`` where there can be no failover now."""
+    """Raises ``CommandError`` if no failover is possible now."""
     engine = session.engine
-    if engine.failover.state is not FailoverState.NONE:
+    if engine.replication.failover.state is not FailoverState.NONE:
         raise CommandError(errors.FAILOVER_RUNS)
-    if engine.upstream.address is not None:
+    if engine.replication.upstream.address is not None:
         raise CommandError(errors.FAILOVER_OF_REPLICA)
-    if not engine.replicas.all:
+    if not engine.replication.replicas.all:
         raise CommandError(errors.FAILOVER_WITHOUT_REPLICAS)
     if is_forced and (not milliseconds or target is None):
         raise CommandError(errors.FAILOVER_FORCE)
     if target is not None:
-        replica = engine.failover.find(*target)
+        replica = engine.replication.failover.find(*target)
         if replica is None:
             raise CommandError(errors.FAILOVER_NO_TARGET)
         if not replica.is_online:

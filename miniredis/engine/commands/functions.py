@@ -1,4 +1,4 @@
-"""FUNCTION and FCALL: libraries of functions that stay on the server."""
+"""FUNCTION and FCALL: libraries of functions, kept on the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY_SHARD: Final = "request_policy:all_shards response_policy:all_succeeded"
 
 def call(session: Session, args: list[bytes], *, is_read_only: bool) -> Reply:
     """Runs a function."""
-    session.engine.conditions.show(session.engine.now, session, args)  # so that its commands come after it
+    session.engine.conditions.show(session.engine.now, session, args)  # MONITOR shows it before its commands
     libraries = session.engine.libraries
     function = libraries.find(args[1])
     keys = parse_integer(args[2])
@@ -215,7 +215,7 @@ def function_stats(session: Session, args: list[bytes]) -> Reply:
 
 
 def running(session: Session) -> Reply:
-    """The function that is running; null if none is."""
+    """The running function; null if none runs."""
     scripts = session.engine.scripts
     run = scripts.running
     if run is None:

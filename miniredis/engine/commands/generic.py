@@ -1,4 +1,4 @@
-"""The commands for keys of any type."""
+"""The commands for keys of any type, and WAIT."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def copy(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, bool]:
-    """The database to copy to, and whether to replace what is there."""
+    """The database to copy to, and whether to replace an existing key."""
     to, replace = session.db, False
     rest = iter(words)
     for word in rest:
@@ -201,7 +201,7 @@ def renamenx(session: Session, args: list[bytes]) -> Reply:
 
 
 def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
-    """The new name is deleted and created, so that waiters for it are served."""
+    """Renames a key; creates the new name, so that clients blocked on it are served."""
     value = db.lookup_write(old)
     if value is None:
         raise CommandError(errors.NO_SUCH_KEY)
@@ -221,7 +221,7 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
 
 
 def as_c_int(number: int) -> int:
-    """What is left of a number in 32 bits, where Redis keeps how many replicas are waited for."""
+    """A number truncated to 32 bits, as Redis stores the number of replicas to wait for."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
@@ -236,11 +236,11 @@ def as_c_int(number: int) -> int:
 )
 def wait(session: Session, args: list[bytes]) -> Reply:
     """Waits until so many replicas have what this client wrote; tells how many have."""
-    if session.engine.upstream.address is not None:
+    if session.engine.replication.upstream.address is not None:
         raise CommandError(errors.WAIT_ON_REPLICA)
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
-    acks, offset = session.engine.replicas.acks, session.reached
+    acks, offset = session.engine.replication.replicas.acks, session.reached
     reached = acks.reached(offset)
     if wanted <= reached or as_c_int(wanted) <= reached or not session.may_block:
         return reached

@@ -1,4 +1,4 @@
-"""Places in sorted sets: adding them, telling where they are and how far apart."""
+"""Geographic places in sorted sets: adding them, and their positions and distances."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .sorted_sets import put
 READ: Final = Keys(1, "RO access")
 
 UNITS: Final = {b"M": 1.0, b"KM": 1000.0, b"FT": 0.3048, b"MI": 1609.34}
-"""How many metres each has."""
+"""Their lengths in metres."""
 
 UNIT: Final = "unit(M|KM|FT|MI)"
 
 
 def read_place(words: list[bytes]) -> Place:
-    """Longitude and latitude, in degrees."""
+    """A longitude and a latitude, in degrees; raises ``CommandError`` outside the map."""
     place = Place(*map(read_double, words))
     if not place.is_on_the_map:
         raise CommandError(errors.off_the_map(*place))
@@ -38,18 +38,18 @@ def read_unit(word: bytes) -> float:
 
 
 def coordinates(place: Place) -> list[DoubleText]:
-    """A place as commands show it."""
+    """A place as clients see it."""
     return [DoubleText(coordinate(degrees)) for degrees in place]
 
 
 def coordinate(degrees: float) -> bytes:
-    """17 digits behind the point, as far as they are not zeros."""
+    """Up to 17 digits after the point, without trailing zeros."""
     text = (b"%.17f" % degrees).rstrip(b"0").rstrip(b".")
     return b"0" if text == b"-0" else text
 
 
 def distance_text(metres: float, unit: float) -> bytes:
-    """A distance as commands show it: with four digits behind the point."""
+    """A distance as clients see it: with four digits after the point."""
     return b"%.4f" % (metres / unit)
 
 

@@ -1,4 +1,4 @@
-"""What a search for places is told: around what, how far, how many, in which order, and what for."""
+"""The options of geographic searches: centre, shape, count, order and output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEAREST_FIRST: Final = 1
 FARTHEST_FIRST: Final = -1
 
 MakeShape: TypeAlias = Callable[[Place], Shape]
-"""Makes the shape that was asked for around its centre."""
+"""Makes the requested shape around a centre."""
 
 
 def read_circle(words: list[bytes]) -> MakeShape:
@@ -44,22 +44,22 @@ def read_box(words: list[bytes]) -> MakeShape:
 
 @dataclass(slots=True)
 class Options:
-    """What a search was told.
+    """The options of a search.
 
     Attributes:
-        values: the places; None if there are none.
-        searches: the name of GEOSEARCH or GEOSEARCHSTORE as it was sent, whose options tell centre and shape.
-        may_store: whether STORE and STOREDIST name a key.
-        target: the key under which to store what is found.
-        stores_distances: whether the scores stored are distances.
-        centre: around which place.
-        told_by: whether a MEMBER or LONLAT told that, if an option did.
-        circle: what BYRADIUS or the command itself asks for.
-        box: what BYBOX asks for.
-        order: by distance; 0 for none.
-        count: how many at most; 0 for all.
-        any: whether any so many will do.
-        details: what to tell of each place beside its name.
+        values: the places; None if the key does not exist.
+        searches: the name of GEOSEARCH or GEOSEARCHSTORE as sent, whose options define centre and shape.
+        may_store: whether the options STORE and STOREDIST are allowed.
+        target: the key in which to store the result.
+        stores_distances: whether to store distances as scores.
+        centre: the centre of the search.
+        told_by: ``member`` or ``place`` if an option defined the centre.
+        circle: the shape of BYRADIUS or of the command itself.
+        box: the shape of BYBOX.
+        order: the order by distance; 0 for none.
+        count: the most results; 0 for all.
+        any: whether to stop as soon as there are enough results.
+        details: what to return about each place in addition to its name.
     """
 
     values: SortedSet | None
@@ -77,7 +77,7 @@ class Options:
     details: set[bytes] = field(default_factory=set)
 
     def read(self, words: list[bytes]) -> None:
-        """Learns all options, each in its turn."""
+        """Parses and applies all options in order."""
         at = 0
         while at < len(words):
             option = OPTIONS.get(words[at].upper())
@@ -101,12 +101,12 @@ class Options:
             raise CommandError(errors.ANY_WITHOUT_COUNT)
 
     def shape(self) -> Shape | None:
-        """What to search; None where there is nothing to find."""
+        """The area to search; None if nothing can be found."""
         make = self.circle or self.box
         return make(self.centre) if make and self.centre else None
 
     def take_member(self, operands: list[bytes]) -> None:
-        """The centre is where a member is; it must be there, unless nothing is."""
+        """FROMMEMBER: the centre is a member, which must exist if the key does."""
         self.told_by = "member"
         if self.values is None:
             return
@@ -116,25 +116,25 @@ class Options:
         self.centre = place_of(score)
 
     def take_place(self, operands: list[bytes]) -> None:
-        """The centre is a place."""
+        """FROMLONLAT: the centre is a place."""
         self.centre, self.told_by = read_place(operands), "place"
 
     def take_circle(self, operands: list[bytes]) -> None:
-        """The shape is a circle."""
+        """BYRADIUS: the shape is a circle."""
         self.circle = read_circle(operands)
 
     def take_box(self, operands: list[bytes]) -> None:
-        """The shape is a box."""
+        """BYBOX: the shape is a box."""
         self.box = read_box(operands)
 
     def take_count(self, operands: list[bytes]) -> None:
-        """So many at most."""
+        """COUNT: the most results."""
         self.count = read_integer(operands[0])
         if self.count <= 0:
             raise CommandError(errors.COUNT_BELOW_1)
 
     def take_target(self, operands: list[bytes], *, stores_distances: bool) -> None:
-        """What is found is stored."""
+        """STORE and STOREDIST: stores the result."""
         self.target = operands[0] if operands else self.target
         self.stores_distances = stores_distances
 
@@ -145,14 +145,14 @@ def always(_: Options) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: what it does, with how many operands, and whether it fits what was told before."""
+    """An option: how to apply it, its number of operands, and whether it is allowed after earlier options."""
 
     take: Callable[[Options, list[bytes]], None]
     count: int = 0
     fits: Callable[[Options], bool] = always
 
     def operands(self, options: Options) -> int:
-        """How many there are: STOREDIST names its key only where the command does not."""
+        """The number of operands: in GEOSEARCHSTORE, STOREDIST has none."""
         return 0 if self.count == 1 and options.searches and self is OPTIONS[b"STOREDIST"] else self.count
 
 
@@ -191,4 +191,4 @@ OPTIONS: Final = {
         lambda told: told.may_store or (bool(told.searches) and told.target is not None),
     ),
 }
-"""All of them by name."""
+"""All options, by name."""

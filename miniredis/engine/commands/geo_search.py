@@ -1,4 +1,4 @@
-"""Searching for places: around a point or a member, in a circle or a box."""
+"""Geographic searches: members in a circle or a box around a point or a member."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ: Final = Keys(1, "RO access")
 
 
 class Found(NamedTuple):
-    """A member inside of the shape, how far it is from the centre in metres, and where it is."""
+    """A member in the shape, with its score, its distance from the centre in metres, and its place."""
 
     member: bytes
     score: float
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def run(session: Session, options: Options) -> Reply:
-    """Runs any of the commands, once it is known what is asked for."""
+    """Runs a search with its options."""
     shape = options.shape()
     values = SortedSet() if options.values is None else options.values
     found = [] if shape is None else chosen(values, shape, options)
@@ -43,7 +43,7 @@ def run(session: Session, options: Options) -> Reply:
 
 
 def chosen(values: SortedSet, shape: Shape, options: Options) -> list[Found]:
-    """What is inside of a shape: as many and in the order as asked for."""
+    """The members in a shape, limited and ordered by the options."""
     found = inside(values, shape, options.count if options.any else 0)
     count = min(options.count or len(found), len(found))
     order = options.order or (NEAREST_FIRST if options.count and not options.any else 0)
@@ -56,7 +56,7 @@ def chosen(values: SortedSet, shape: Shape, options: Options) -> list[Found]:
 
 
 def inside(values: SortedSet, shape: Shape, limit: int) -> list[Found]:
-    """The members inside of a shape, cell by cell; any ``limit`` of them, unless that is 0."""
+    """The members in a shape, cell by cell; stops after ``limit`` members unless that is 0."""
     found: list[Found] = []
     for cell in covering(shape):
         low, high = map(float, cell.scores)
@@ -71,13 +71,13 @@ def inside(values: SortedSet, shape: Shape, limit: int) -> list[Found]:
 
 
 def between(values: SortedSet, low: float, high: float) -> list[Entry]:
-    """The entries from one score up to another, that one excluded."""
+    """The entries with scores from ``low`` up to, but not including, ``high``."""
     first = values.count_first(lambda entry: entry[0] < low)
     return values.between(first, values.count_first(lambda entry: entry[0] < high))
 
 
 def told(found: Found, unit: float, details: set[bytes]) -> Reply:
-    """A place as a search shows it."""
+    """A result as clients see it."""
     if not details:
         return found.member
     reply: list[Reply] = [found.member]

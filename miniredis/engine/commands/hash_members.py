@@ -1,4 +1,4 @@
-"""Hashes beyond plain fields: counting in them, walking through them, drawing from them."""
+"""Hashes: increments, HSCAN and HRANDFIELD."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTED: Final = Keys(1, "RW access update")
 LUCK: Final = "nondeterministic_output"
 
 
-# Counting
+# Increments
 
 
 @command(
@@ -79,13 +79,13 @@ def hincrbyfloat(session: Session, args: list[bytes]) -> Reply:
 def put_number(
     session: Session, args: list[bytes], values: HashValue | None, number: bytes, event: str
 ) -> None:
-    """Puts into the field that a request names what it counted to."""
+    """Stores the result of an increment in the field."""
     changed = HashValue() if values is None else values
     changed.put(args[2], number, session.engine.packing)
     keep(session.db, args[1], values, changed, event)
 
 
-# Walking
+# Scanning
 
 
 @command(
@@ -108,7 +108,7 @@ def hscan(session: Session, args: list[bytes]) -> Reply:
     return [b"%d" % cursor, [part for field in found for part in (field, values.fields[field])]]
 
 
-# Drawing
+# Random fields
 
 
 @command(

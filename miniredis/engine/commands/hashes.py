@@ -1,4 +1,4 @@
-"""Fields of hashes: setting them, reading them, removing them."""
+"""Fields of hashes: setting, reading and removing them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def put(session: Session, args: list[bytes], name: bytes) -> int:
 
 
 def keep(db: Database, key: bytes, before: HashValue | None, after: HashValue, event: str) -> None:
-    """A hash was changed: the one at the key, or one that is to be created there."""
+    """Reports that a hash was changed; creates the key if there was none."""
     if before is None:
         db.create(key, after, event)
     else:
@@ -98,7 +98,7 @@ def hsetnx(session: Session, args: list[bytes]) -> Reply:
 
 
 def fields_of(session: Session, key: bytes) -> dict[bytes, bytes]:
-    """The fields of the hash at a key; none if there is no such key."""
+    """The fields of the hash at a key; an empty dictionary if there is no such key."""
     values = session.db.lookup_read(key, HASH)
     return {} if values is None else values.fields
 

@@ -1,4 +1,4 @@
-"""HyperLogLogs: strings that count distinct elements, about."""
+"""The HyperLogLog commands: estimated numbers of distinct elements."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ COUNT_NOTES: Final = (
 
 
 def checked(text: StringValue | None) -> StringValue | None:
-    """A string, which must be a HyperLogLog if it is there."""
+    """The string; raises ``CommandError`` if it exists and is not a HyperLogLog."""
     if text is not None and not hyperloglog.is_hyperloglog(text):
         raise CommandError(errors.NOT_A_HYPERLOGLOG)
     return text
 
 
 def sparse_limit(session: Session) -> int:
-    """How many bytes a sparse one may have."""
+    """The most bytes of a sparse HyperLogLog."""
     return session.engine.config.integer("hll-sparse-max-bytes")
 
 
@@ -122,14 +122,14 @@ def pfmerge(session: Session, args: list[bytes]) -> Reply:
 
 
 def raise_all(text: bytearray, values: bytes, most: int) -> None:
-    """Sets the registers that are lower than these values, one by one: Redis's bytes depend on each step."""
+    """Raises the registers to these values one by one, since the resulting bytes depend on each step."""
     start = hyperloglog.BEGINNING
     for place, value in enumerate(values):
         if value:
             start = hyperloglog.raise_register(text, place, value, most, start) or start
 
 
-# Looking behind the scenes
+# Internals
 
 
 @command(
@@ -209,4 +209,4 @@ def pfselftest(session: Session, args: list[bytes]) -> Reply:
 
 TESTED: Final = 50
 MOST_AMISS: Final = 2
-"""So few elements hardly ever meet in one register."""
+"""With so few elements, two rarely select the same register."""

@@ -1,4 +1,4 @@
-"""COMMAND: what commands there are, told from their declarations."""
+"""COMMAND: lists and describes commands, from their declarations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNORDERED: Final = "nondeterministic_output_order"
 
 Parts: TypeAlias = "Mapping[bytes, int | bytes]"
 Where: TypeAlias = "tuple[tuple[bytes, Parts], tuple[bytes, Parts]]"
-"""How COMMAND says where keys are: how to begin, and how to go on."""
+"""How COMMAND describes the positions of keys: ``begin_search`` and ``find_keys``."""
 
 
 @command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED, since="2.8.13")
@@ -61,7 +61,7 @@ def command_info(session: Session, args: list[bytes]) -> Reply:
 
 
 def named(name: bytes) -> Command | None:
-    """The command or ``command|subcommand`` of that name."""
+    """The command or ``command|subcommand`` with that name."""
     parent, bar, part = name.partition(b"|")
     declared = find(LOOKUP, parent)
     return find(declared.subcommands, part) if declared and bar else declared
@@ -88,7 +88,7 @@ def command_list(session: Session, args: list[bytes]) -> Reply:
 
 
 def is_of_module(declared: Command) -> bool:
-    """Whether a command is one that Redis has only where a module is loaded."""
+    """Whether Redis has the command only if a module is loaded."""
     return "module" in declared.flags
 
 
@@ -156,12 +156,12 @@ def command_help(session: Session, args: list[bytes]) -> Reply:
 
 
 NOT_TOLD: Final = "may_replicate"
-"""The flag of commands that only read and yet wait where CLIENT PAUSE holds up writing."""
+"""A flag that COMMAND does not show; CLIENT PAUSE WRITE holds up commands with it although they only read."""
 
 
-@cache  # a request may ask for it a million times
+@cache  # one request can ask for it many times
 def details(declared: Command) -> list[object]:
-    """One command as COMMAND INFO shows it."""
+    """A command as COMMAND INFO shows it."""
     first, last, step = declared.key_range
     return [
         declared.name,

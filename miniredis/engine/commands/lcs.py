@@ -15,14 +15,14 @@ from ..replies import Map, Reply
 from ..session import Session
 
 CELL: Final = 4
-"""Bytes of one cell in Redis's table of the two strings, by which it tells what is too much."""
+"""Bytes of a cell in Redis's table of the two strings; they decide when the strings are too long."""
 
 LONGEST: Final = (1 << 32) - 2
 
 
 @dataclass(slots=True)
 class Options:
-    """What LCS was asked for."""
+    """The options of LCS."""
 
     length: bool = False
     indexes: bool = False
@@ -87,10 +87,10 @@ def check_size(session: Session, one: bytes, other: bytes) -> None:
 
 
 def aligned(one: bytes, other: bytes) -> Iterator[tuple[int, int]]:
-    """The places that match, from the end to the beginning, as Redis pairs them.
+    """Yields the pairs of matching positions from the end to the beginning, as Redis pairs them.
 
-    Redis walks back through a table of lengths: on where the bytes match, else up if the table is larger
-    there than to the left. A bit of ``steps`` tells where a row of that table rises, which decides it.
+    Redis walks back through a table of lengths: diagonally if the bytes match, else up if the cell above is
+    larger than the one to the left. It is if bit j-1 of ``steps[i]`` is set, that is, if the row rises there.
     """
     steps = rows(one, other)
     i, j = len(one), len(other)
@@ -105,13 +105,13 @@ def aligned(one: bytes, other: bytes) -> Iterator[tuple[int, int]]:
 
 
 def rows(one: bytes, other: bytes) -> list[int]:
-    """For each row of the table, the bits at which it rises by one: a whole row is one number at work."""
+    """For each row of the table, the bits at which it rises by one; computes a row as one integer."""
     width = (1 << len(other)) - 1
     where = dict.fromkeys(one, 0)
     for place, byte in enumerate(other):
         if byte in where:
             where[byte] |= 1 << place
-    level = width  # ones where the row does not rise
+    level = width  # bits are set where the row does not rise
     found = [0]
     for byte in one:
         hits = level & where[byte]
@@ -121,7 +121,7 @@ def rows(one: bytes, other: bytes) -> list[int]:
 
 
 def shown(matches: list[tuple[int, int]], one: bytes, other: bytes, options: Options) -> list[Reply]:
-    """The stretches that match, from the end to the beginning."""
+    """The matching ranges, from the end to the beginning."""
     stretches: list[Reply] = []
     for first, second, size in runs(matches):
         if size >= options.shortest:
@@ -131,7 +131,7 @@ def shown(matches: list[tuple[int, int]], one: bytes, other: bytes, options: Opt
 
 
 def runs(matches: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Matches that stand side by side in both strings, together: where they begin, and how many they are."""
+    """Joins adjacent matches; yields where each run begins in both strings, and its length."""
     size = 0
     for at, (first, second) in enumerate(matches):
         size += 1

@@ -1,4 +1,4 @@
-"""Looking at the elements of lists, and changing and removing them where they stand."""
+"""Reads, changes and removes elements inside lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .lists import EXTEND, LEFT, POP, PUSHED, RIGHT
 READ: Final = Keys(1, "RO access")
 
 
-# Looking
+# Reading
 
 
 @command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
@@ -51,7 +51,7 @@ def lindex(session: Session, args: list[bytes]) -> Reply:
 
 
 def clamp(start: int, stop: int, length: int) -> tuple[int, int]:
-    """An inclusive range with negative indexes, as a half-open one inside the list; empty is (0, 0)."""
+    """Converts an inclusive range with negative indexes to a half-open one in the list, (0, 0) if empty."""
     first = max(start + length if start < 0 else start, 0)
     end = min(stop + length if stop < 0 else stop, length - 1) + 1
     return (first, end) if first < end else (0, 0)
@@ -69,12 +69,12 @@ def elements_between(values: ListValue, first: int, end: int) -> list[bytes]:
 
 @dataclass(slots=True)
 class Search:
-    """What LPOS was told beyond list and element.
+    """The options of LPOS.
 
     Attributes:
-        rank: which match is the first to count, from the tail if negative.
-        count: how many matches to report; 0 for all, None for the plain index of one.
-        most: how many elements to look at; 0 for all.
+        rank: the first match to return; negative ranks count from the tail.
+        count: how many matches to return; 0 for all, None for the index of one.
+        most: how many elements to compare; 0 for all.
     """
 
     rank: int = 1
@@ -123,13 +123,13 @@ def read_search(words: list[bytes]) -> Search:
 
 
 def positions(values: ListValue, element: bytes, search: Search) -> list[int]:
-    """The indexes of matches, in the order of the search."""
+    """The indexes of the matches, in the order of the search."""
     from_tail = search.rank < 0
     walk = enumerate(reversed(values) if from_tail else values)
     matches = (index for index, value in islice(walk, search.most or None) if value == element)
     skipped = abs(search.rank) - 1
     wanted = 1 if search.count is None else search.count or len(values)
-    if search.rank == MIN:  # it has no absolute value in C, and no number of matches exceeds it
+    if search.rank == MIN:  # in C its absolute value overflows
         skipped, wanted = 0, len(values)
     found = list(islice(matches, min(skipped, len(values)), min(skipped + wanted, len(values))))
     return [len(values) - 1 - index for index in found] if from_tail else found
@@ -213,7 +213,7 @@ def lrem(session: Session, args: list[bytes]) -> Reply:
 
 
 def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: bool) -> int:
-    """Removes up to ``most`` equal elements in one walk that stops with the last of them."""
+    """Removes up to ``most`` equal elements in one pass that stops at the last of them."""
     walk = reversed(values) if from_tail else iter(values)
     kept: list[bytes] = []
     removed = walked = 0
@@ -251,7 +251,7 @@ def ltrim(session: Session, args: list[bytes]) -> Reply:
         return OK
     length = len(values)
     first, end = clamp(start, stop, length)
-    if 2 * (end - first) <= length:  # to pop each of many elements takes longer than to keep few
+    if 2 * (end - first) <= length:  # copying few elements is faster than popping many
         kept = list(islice(values, first, max(first, end)))
         values.clear()
         values.extend(kept)

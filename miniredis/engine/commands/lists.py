@@ -1,4 +1,4 @@
-"""Pushing to lists, popping from them and moving between them, blocking or not.
+"""Pushes to, pops from and moves between lists, blocking or not.
 
 A list is a deque whose left end is the head.
 """
@@ -70,7 +70,7 @@ def rpushx(session: Session, args: list[bytes]) -> Reply:
 
 
 def push(db: Database, key: bytes, elements: list[bytes], end: End, *, create: bool = True) -> int:
-    """Pushes elements in order; returns the new length, 0 if there is no list and none may be created."""
+    """Pushes elements in order; returns the new length, or 0 if there is no list and none may be created."""
     values = db.lookup_write(key, LIST)
     if values is None:
         if not create:
@@ -115,7 +115,7 @@ def pop(session: Session, args: list[bytes], end: End) -> Reply:
 
 
 def pop_one(db: Database, key: bytes, values: ListValue, end: End) -> bytes:
-    """Pops from the list at a key; the key goes away with its last element."""
+    """Pops from the list at a key; deletes the key with its last element."""
     element = POP[end](values)
     db.shrunk(key, values, POP_EVENT[end])
     return element
@@ -146,7 +146,7 @@ def lmpop(session: Session, args: list[bytes]) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class AnyList:
-    """What LMPOP and BLMPOP are asked for: up to ``count`` elements of one end of the first list there is."""
+    """The arguments of LMPOP and BLMPOP: up to ``count`` elements at an end of the first existing list."""
 
     keys: list[bytes]
     end: End
@@ -162,7 +162,7 @@ def read_any(args: list[bytes], at: int) -> AnyList:
 
 
 def read_keys_and_end(args: list[bytes], at: int, ends: dict[bytes, End]) -> tuple[list[bytes], End, int]:
-    """Reads ``numkeys key ... end [COUNT count]`` from an index on, the end being one of a table."""
+    """Parses ``numkeys key ... end [COUNT count]`` from an index on; ``ends`` has the names of the ends."""
     number = read_range(args[at], 1, MAX, errors.NUMKEYS_NOT_POSITIVE)
     keys, rest = args[at + 1 : at + 1 + number], args[at + 1 + number :]
     if not rest:
@@ -227,7 +227,7 @@ def read_end(text: bytes, ends: dict[bytes, End] = ENDS) -> End:
 
 
 def move(db: Database, source: bytes, target: bytes, take: End, give: End) -> bytes | None:
-    """Moves one element; None, with the target's type unchecked, if there is no source."""
+    """Moves one element; None if there is no source, and then the target's type is not checked."""
     values = db.lookup_write(source, LIST)
     return None if values is None else move_from(db, source, values, target, take, give)
 

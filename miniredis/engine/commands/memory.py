@@ -1,4 +1,4 @@
-"""MEMORY: about how much the values of keys take."""
+"""MEMORY: estimates of the memory that keys take."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..session import Session
 from ..value_types import TYPES
 
 KEY_OVERHEAD: Final = 160
-"""About what a key takes beside its name and value, in bytes: its places in the tables, its header."""
+"""The bytes a key takes in addition to its name and value: hash table entries and object header."""
 
 SAMPLES: Final = 5
 

@@ -1,4 +1,4 @@
-"""OBJECT: how values are kept, and when they were last used."""
+"""OBJECT: encodings of values, and times of last use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
 
 SHARED_INTEGERS: Final = range(10_000)
-"""The numbers of which Redis keeps one object for all keys."""
+"""The numbers for which Redis shares one object among all keys."""
 
 COUNT_OF_SHARED: Final = (1 << 31) - 1
 
@@ -35,7 +35,7 @@ def object_encoding(session: Session, args: list[bytes]) -> Reply:
 
 
 def encoding(value: Value) -> bytes:
-    """The name of Redis's encoding for a value."""
+    """The name of the encoding that Redis would use for a value."""
     return TYPES[type(value)].encoding(value)
 
 
@@ -75,7 +75,7 @@ def object_refcount(session: Session, args: list[bytes]) -> Reply:
 
 
 def reference_count(value: Value) -> int:
-    """1, but a small integer is shared by everybody."""
+    """1, except for small integers, which are shared."""
     is_shared = isinstance(value, bytes) and parse_integer(value) in SHARED_INTEGERS
     return COUNT_OF_SHARED if is_shared else 1
 

@@ -1,4 +1,4 @@
-"""SUBSCRIBE, PUBLISH and their kin: messages from clients to clients."""
+"""SUBSCRIBE, PUBLISH and related commands: messages between clients."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ASKING: Final = "pubsub loading stale"
 
 
 def begin(session: Session, kind: Kind, names: list[bytes]) -> Reply:
-    """Listens to each of some names; the replies look like messages."""
+    """Subscribes to some names; sends a confirmation for each instead of a reply."""
     for name in names:
         session.engine.news.publishing.begin(session, kind, name)
     return NO_REPLY
 
 
 def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
-    """Ceases to listen to some names, or to all if none is given."""
+    """Unsubscribes from some names, or from all if none is given."""
     for name in names:
         session.engine.news.publishing.end(session, kind, name)
     if not names:
@@ -109,13 +109,13 @@ def spublish(session: Session, args: list[bytes]) -> Reply:
     return session.engine.news.publishing.publish_sharded(args[1], args[2])
 
 
-# What is listened to
+# Subscriptions
 
 container("PUBSUB", -2, module=__name__, summary="Tells what is listened to.", since="2.8.0")
 
 
 def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
-    """What somebody listens to, as far as it fits a pattern."""
+    """The names with subscribers that match a pattern."""
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"PUBSUB"))
     fits = compile_glob(args[2]) if len(args) == 3 else lambda _: True
@@ -123,7 +123,7 @@ def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
 
 
 def numbers(session: Session, kind: Kind, channels: list[bytes]) -> Reply:
-    """Each of some names, and how many listen to it."""
+    """Some names, each followed by its number of subscribers."""
     listeners = session.engine.news.publishing.listeners[kind]
     return [part for name in channels for part in (name, len(listeners.get(name, ())))]
 

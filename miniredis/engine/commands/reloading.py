@@ -1,4 +1,4 @@
-"""DEBUG RELOAD and DEBUG LOADAOF: all data are written and read again, as by a server that starts anew."""
+"""DEBUG RELOAD and DEBUG LOADAOF: reload all data. The docstrings are the text of DEBUG HELP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["debug_loadaof", "debug_reload"]
 
 
 def debug_reload(session: Session, args: list[bytes]) -> Reply:
-    """Writes all data as an RDB file has them, in memory, and loads them; what has expired is gone."""
+    """Writes all data in RDB format in memory and loads them again; drops expired keys."""
     engine = session.engine
     check_is_loaded(engine)
     keyspace, libraries = engine.keyspace, engine.libraries
@@ -32,7 +32,7 @@ def debug_reload(session: Session, args: list[bytes]) -> Reply:
 
 
 def debug_loadaof(session: Session, args: list[bytes]) -> Reply:
-    """Loads all data from the append-only file; without one, they are as they were."""
+    """Loads all data from the append-only file; without one, changes nothing."""
     check_is_loaded(session.engine)
     journal = session.engine.environment.journal
     if journal is not None and not journal.reload():

@@ -1,4 +1,4 @@
-"""What replicas say to their master: REPLCONF, PSYNC and SYNC."""
+"""REPLCONF, PSYNC and SYNC: the commands that a replica sends to its master."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def rdb_filter_only(replica: Replica, value: bytes) -> None:
 def ack(replica: Replica, value: bytes) -> NoReply:
     offset = parse_integer(value)
     if replica.session.flags & REPLICA and offset is not None:
-        replica.session.engine.replicas.acks.hear(replica, offset)
+        replica.session.engine.replication.replicas.acks.hear(replica, offset)
     return NO_REPLY
 
 
 def getack(replica: Replica, _value: bytes) -> NoReply:
-    replica.session.engine.upstream.acknowledge(before=[b"REPLCONF", b"GETACK", b"*"])
+    replica.session.engine.replication.upstream.link.acknowledge(before=[b"REPLCONF", b"GETACK", b"*"])
     return NO_REPLY
 
 
@@ -111,20 +111,20 @@ def psync(session: Session, args: list[bytes]) -> Reply:
         take_over(session, args[1])
     check_may_synchronize(session)
     start = read_integer(args[2])
-    replicas, replica = session.engine.replicas, replica_of(session)
+    replicas, replica = session.engine.replication.replicas, replica_of(session)
     if not replicas.resume(replica, args[1], start):
         replicas.synchronize(replica)
     return NO_REPLY
 
 
 def take_over(session: Session, name: bytes) -> None:
-    """The master of this server wants to be its replica."""
+    """Makes this replica the master, since its master fails over to it."""
     engine = session.engine
-    if engine.upstream.address is None:
+    if engine.replication.upstream.address is None:
         raise CommandError(errors.FAILOVER_TO_MASTER)
-    if name.lower() != engine.history.name:
+    if name.lower() != engine.replication.history.name:
         raise CommandError(errors.FAILOVER_OF_ANOTHER)
-    engine.upstream.lead()
+    engine.replication.upstream.lead()
 
 
 @command("SYNC", 1, OF_REPLICAS, acl="", since="1.0.0")
@@ -135,14 +135,14 @@ def sync(session: Session, args: list[bytes]) -> Reply:
     check_may_synchronize(session)
     replica = replica_of(session)
     replica.acknowledges = False
-    session.engine.replicas.synchronize(replica)
+    session.engine.replication.replicas.synchronize(replica)
     return NO_REPLY
 
 
 def check_may_synchronize(session: Session) -> None:
     """Raises ``CommandError`` where no replica can be served now."""
-    session.engine.failover.check_none()
-    if session.engine.upstream.is_down:
+    session.engine.replication.failover.check_none()
+    if session.engine.replication.upstream.is_down:
         raise CommandError(errors.NO_MASTER_LINK)
     if session.outgoing:
         raise CommandError(errors.SYNC_WITH_OUTPUT)

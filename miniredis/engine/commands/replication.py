@@ -1,4 +1,4 @@
-"""REPLICAOF: whose replica a server is."""
+"""REPLICAOF: makes the server a replica of another one, or a master."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def slaveof(session: Session, args: list[bytes]) -> Reply:
 
 
 def follow(session: Session, args: list[bytes]) -> Reply:
-    upstream = session.engine.upstream
+    upstream = session.engine.replication.upstream
     if [word.lower() for word in args[1:]] == [b"no", b"one"]:
         upstream.lead()
         return OK

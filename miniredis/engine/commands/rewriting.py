@@ -1,4 +1,4 @@
-"""BGREWRITEAOF."""
+"""BGREWRITEAOF: rewrites the append-only file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""MQ.POP: the oldest messages of one reliable queue, or of several in order of priority, waiting or not.
+"""MQ.POP: delivers the oldest messages of reliable queues, in the order of the keys, blocking or not.
 
-Null, as modules say it, stands for nothing to give out: at once, when the time is over, and inside MULTI
-instead of waiting. Who waits is served from the queue that was pushed to first, the oldest client first.
+The reply is null, as modules send it, if there is no message: at once, after the timeout, or inside MULTI.
+Blocked clients are served from the queue that was pushed to first, oldest client first.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ POPPED: Final = "RW access update"
 
 @dataclass(slots=True)
 class Wanted:
-    """What MQ.POP is asked for.
+    """The arguments of MQ.POP.
 
     Attributes:
-        count: how many messages at most, of all queues.
-        keys: of the queues, the most important first.
-        names_keys: each message is told with the key of its queue.
-        waits: if there are none, for some to come.
-        timeout: how long, in milliseconds; None for ever.
+        count: the most messages of all queues together.
+        keys: the keys of the queues, highest priority first.
+        names_keys: whether each message is returned with the key of its queue.
+        waits: whether to block if there are no messages.
+        timeout: in milliseconds; None for ever.
     """
 
     count: int
@@ -54,7 +54,7 @@ def mq_pop(session: Session, args: list[bytes]) -> Reply:
     """Delivers the oldest messages, which then wait to be acknowledged; may wait until there are some."""
     wanted = read_wanted(session, args)
     db = session.db
-    queues = [(key, db.lookup_write(key, RQUEUE)) for key in wanted.keys]  # a wrong type takes nothing
+    queues = [(key, db.lookup_write(key, RQUEUE)) for key in wanted.keys]  # all types are checked first
     popped: list[Reply] = []
     for key, queue in queues:
         if queue is not None and queue.undelivered and len(popped) < wanted.count:
@@ -73,7 +73,7 @@ def mq_pop(session: Session, args: list[bytes]) -> Reply:
 def take(
     session: Session, db: Database, key: bytes, queue: RQueue, wanted: Wanted, count: int
 ) -> list[Reply]:
-    """Delivers up to ``count`` messages of one queue that has some."""
+    """Delivers up to ``count`` messages of a queue that has some."""
     popped = queue.pop(count, session.engine.now.milliseconds)
     db.touched(key, "mq.pop")
     if wanted.names_keys:
@@ -85,7 +85,7 @@ def take(
 
 
 def read_wanted(session: Session, args: list[bytes]) -> Wanted:
-    """Reads a request; raises ``CommandError``. Either option may stand first, and once."""
+    """Parses a request; raises ``CommandError``. The options come in any order, each at most once."""
     wanted = Wanted(read_count(args[1]), [args[2]])
     left = dict(OPTIONS)
     rest = args[3:]
@@ -101,7 +101,7 @@ def read_wanted(session: Session, args: list[bytes]) -> Wanted:
 
 
 def read_keys(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
-    """``numkeys key ...``; returns what follows."""
+    """Parses ``numkeys key ...``; returns the words after it."""
     number = read_integer(rest[0])
     if number < 1:
         raise CommandError(errors.NUMKEYS_NOT_POSITIVE)
@@ -113,7 +113,7 @@ def read_keys(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
 
 
 def read_block(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
-    """``milliseconds``; returns what follows."""
+    """Parses ``milliseconds``; returns the words after it."""
     wanted.timeout = read_milliseconds(rest[0])
     wanted.waits = True
     return rest[1:]
@@ -123,4 +123,4 @@ OPTIONS: Final[dict[bytes, Callable[[Wanted, list[bytes]], list[bytes]]]] = {
     b"KEYS": read_keys,
     b"BLOCK": read_block,
 }
-"""What reads the operands of each option, of which there is one at least."""
+"""Parses the operands of each option, which has at least one."""

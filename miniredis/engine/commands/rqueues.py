@@ -1,7 +1,7 @@
-"""Reliable queues: pushing to them, acknowledging and recovering what was given out, looking into them.
+"""Reliable queues: pushing, acknowledging, recovering and inspecting messages.
 
-These are the commands of the module RedisMQ, told as Redis tells of a module's. What a request says is
-checked before its key: nonsense is refused whatever the key holds. MQ.POP is in ``rqueue_pops.py``.
+These are the commands of the module RedisMQ, declared as Redis shows commands of modules. Arguments are
+checked before the key, so invalid requests fail whatever the key holds. MQ.POP is in ``rqueue_pops.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Line(Sized, Reversible[T_co], Protocol[T_co]):
-    """What can be walked from either end."""
+    """A collection that can be iterated from both ends."""
 
 
 @command("MQ.PUSH", -3, "write denyoom module", acl="", keys=Keys(1, "RW insert"), syntax="key#0 element...")
@@ -61,14 +61,14 @@ def mq_ack(session: Session, args: list[bytes]) -> Reply:
 
 
 def check_id(text: bytes) -> None:
-    """Raises ``CommandError`` for what is no id in the form in which ids are told."""
+    """Raises ``CommandError`` if a text is not an id in canonical form."""
     numbers = ID(text)
     if numbers is None or max(int(numbers[1]), int(numbers[2])) > LARGEST:
         raise CommandError(errors.MESSAGE_ID)
 
 
 def read_count(text: bytes) -> int:
-    """How many messages; 1 at least."""
+    """A number of messages; at least 1."""
     count = read_integer(text)
     if count < 1:
         raise CommandError(errors.COUNT_NOT_POSITIVE)
@@ -97,7 +97,7 @@ def mq_recover(session: Session, args: list[bytes]) -> Reply:
     return [list(message) for message in recovered]
 
 
-# Looking
+# Inspecting
 
 
 @command(
@@ -125,12 +125,12 @@ def mq_inspect(session: Session, args: list[bytes]) -> Reply:
 
 
 def window(line: Line[T_co], start: int, count: int) -> list[T_co]:
-    """Up to ``count`` items from one place on, walked to from the nearer end; none beyond either end.
+    """Up to ``count`` items from one index on, reached from the nearer end; [] if the index is out of range.
 
     Args:
         line: the items.
-        start: the place of the first one; a negative one counts from the end.
-        count: how many.
+        start: the index of the first item; negative indexes count from the end.
+        count: the most items.
     """
     size = len(line)
     begin = start + size if start < 0 else start
@@ -143,7 +143,7 @@ def window(line: Line[T_co], start: int, count: int) -> list[T_co]:
 
 
 def existing(session: Session, key: bytes) -> RQueue:
-    """The queue at a key that is only read, which must be there."""
+    """The queue at a key that is only read; raises ``CommandError`` if there is none."""
     queue = session.db.lookup_read(key, RQUEUE)
     if queue is None:
         raise CommandError(errors.EMPTY_KEY)

@@ -1,4 +1,4 @@
-"""SCAN and RANDOMKEY: keys in steps, and by lot."""
+"""SCAN and RANDOMKEY: keys in steps, and random keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGEST: Final = (1 << 64) - 1
 
 @dataclass(slots=True)
 class Options:
-    """What SCAN was told beyond its cursor."""
+    """The options of SCAN."""
 
     pattern: bytes = b"*"
     count: int = 10
@@ -50,14 +50,14 @@ def scan(session: Session, args: list[bytes]) -> Reply:
 
 
 def is_shown(db: Database, key: bytes, type_name: bytes) -> bool:
-    """Whether a key is of the type asked for, if any, and has not expired."""
+    """Whether a key has the requested type, if any, and has not expired."""
     if type_name and db.type_name(key).lower() != type_name:
         return False
     return not db.has_expired(key)
 
 
 def read_cursor(text: bytes) -> int:
-    """A number as C's ``strtoul`` takes it: nothing counts as 0, and what is negative wraps."""
+    """A number as C's ``strtoul`` parses it: an empty text is 0, and negative numbers wrap."""
     match = CURSOR(until_nul(text))
     if match is None or (match[1] and not match[2]):
         raise CommandError(errors.CURSOR)
@@ -88,18 +88,18 @@ def read_options(words: list[bytes], *, may_have_type: bool = True) -> Options:
 
 
 class Walkable(Protocol):
-    """What has members to walk through."""
+    """A collection with members to scan."""
 
     is_packed: bool
 
     def __iter__(self) -> Iterator[bytes]: ...
 
     def index(self) -> KeyIndex:
-        """The members as they can be walked."""
+        """An index of the members."""
 
 
 def next_members(values: Walkable, cursor: int, options: Options) -> tuple[int, list[bytes]]:
-    """The next members of a walk that fit, and where it goes on; what is packed is passed in one step."""
+    """The next cursor and the next matching members; a packed value is returned in one step."""
     fits = compile_match(options.pattern)
     cursor, members = (0, list(values)) if values.is_packed else values.index().walk(cursor, options.count)
     return cursor, [member for member in members if fits(member)]
@@ -117,7 +117,7 @@ def randomkey(session: Session, args: list[bytes]) -> Reply:
     """A key by lot; null if there is none."""
     db, luck = session.db, session.engine.random
     while (key := db.key_index().any(luck)) is not None and db.has_expired(key):
-        if key in db.values:  # CLIENT PAUSE keeps it
+        if key in db.values:  # an expired key is kept, for example by CLIENT PAUSE
             live = db.live_keys()
             return luck.choice(live) if live else None
     return key

@@ -1,4 +1,4 @@
-"""EVAL and SCRIPT: programs that clients send, run with nobody else in between."""
+"""EVAL and SCRIPT: runs scripts that clients send; no other command runs meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERY_NODE: Final = "request_policy:all_nodes response_policy:all_succeeded"
 
 
 def read_key_count(args: list[bytes]) -> int:
-    """How many of a script's arguments are keys."""
+    """The number of keys among a script's arguments."""
     count = read_integer(args[2])
     if count > len(args) - 3:
         raise CommandError(errors.TOO_MANY_KEYS)
@@ -32,15 +32,15 @@ def read_key_count(args: list[bytes]) -> int:
 
 
 def evaluate(session: Session, args: list[bytes], *, is_read_only: bool = False) -> Reply:
-    """Runs a text."""
-    session.engine.conditions.show(session.engine.now, session, args)  # so that its commands come after it
+    """Runs a script given as text."""
+    session.engine.conditions.show(session.engine.now, session, args)  # MONITOR shows it before its commands
     keys = read_key_count(args)
     scripts = session.engine.scripts
     return scripts.evaluate(session, scripts.load(args[1]), args, keys, is_read_only=is_read_only)
 
 
 def evaluate_loaded(session: Session, args: list[bytes], *, is_read_only: bool = False) -> Reply:
-    """Runs a script that is there already."""
+    """Runs a loaded script."""
     session.engine.conditions.show(session.engine.now, session, args)
     if len(args[1]) != SHA_LENGTH:
         raise CommandError(errors.NO_SCRIPT)

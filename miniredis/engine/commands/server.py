@@ -1,4 +1,4 @@
-"""The commands about the server as a whole."""
+"""The commands for the server as a whole."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ def info(session: Session, args: list[bytes]) -> Reply:
 def role(session: Session, args: list[bytes]) -> Reply:
     """Whether this is a master, and how far its replicas are; or whose replica it is, and how far itself."""
     engine = session.engine
-    if engine.upstream.address is not None:
-        return role_of_replica(engine.upstream, engine.upstream.address)
+    if engine.replication.upstream.address is not None:
+        return role_of_replica(engine.replication.upstream, engine.replication.upstream.address)
     replicas = [
         [each.address, b"%d" % each.port, b"%d" % each.offset]
-        for each in engine.replicas.all.values()
+        for each in engine.replication.replicas.all.values()
         if each.is_online
     ]
-    return [b"master", engine.history.offset, replicas]
+    return [b"master", engine.replication.history.offset, replicas]
 
 
 @command("SAVE", 1, "admin noscript no_async_loading no_multi", acl="", since="1.0.0")
@@ -181,7 +181,7 @@ def shutdown(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX if len(args) > 2 else errors.NO_SHUTDOWN)
     if session.engine.conditions.busy and b"NOSAVE" not in options:
         raise CommandError(session.engine.scripts.busy_text)
-    if b"NOSAVE" in options or session.engine.conditions.loading:  # half of the data would replace all
+    if b"NOSAVE" in options or session.engine.conditions.loading:  # incomplete data must not replace the file
         session.engine.saves.cancel()
     elif not session.engine.saves.write_at_end(is_asked_for=b"SAVE" in options) and b"FORCE" not in options:
         raise CommandError(errors.NO_SHUTDOWN_NOW)

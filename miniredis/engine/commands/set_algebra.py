@@ -24,12 +24,12 @@ Operation: TypeAlias = "Callable[[Sequence[SetValue | None], Packing], SetValue]
 
 
 def sources(session: Session, keys: Sequence[bytes]) -> list[SetValue | None]:
-    """The sets at some keys, None where there is none."""
+    """The sets at some keys; None for missing keys."""
     return [session.db.lookup_read(key, SET) for key in keys]
 
 
 def store(session: Session, args: list[bytes], operation: Operation, event: str) -> int:
-    """Puts the outcome in place of whatever is at the first key."""
+    """Stores the result in place of any old value of the first key."""
     values = operation(sources(session, args[2:]), session.engine.packing)
     return session.db.store_or_delete(args[1], values, event)
 
@@ -38,7 +38,7 @@ def store(session: Session, args: list[bytes], operation: Operation, event: str)
 
 
 def intersection(sets: Sequence[SetValue | None]) -> list[bytes]:
-    """The members that all sets have, in the order of the smallest."""
+    """The members that all sets have, in the order of the smallest set."""
     present = [values for values in sets if values is not None]
     if len(present) < len(sets):
         return []
@@ -93,7 +93,7 @@ def sintercard(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_limit(words: list[bytes]) -> int:
-    """The limit, 0 for none; of several, the last."""
+    """The last LIMIT; 0 for none."""
     limit = 0
     rest = iter(words)
     for word in rest:
@@ -140,7 +140,7 @@ def sunionstore(session: Session, args: list[bytes]) -> Reply:
 
 
 def difference(sets: Sequence[SetValue | None], packing: Packing) -> SetValue:
-    """The members of the first set that no other has."""
+    """The members of the first set that no other set has."""
     first, *others = sets
     present = [values for values in others if values is not None]
     if first is None or any(values is first for values in present):
@@ -155,9 +155,9 @@ def difference(sets: Sequence[SetValue | None], packing: Packing) -> SetValue:
 
 
 def begins_with_all(first: SetValue, others: Sequence[SetValue]) -> bool:
-    """Whether Redis takes the others out of a copy of the first set, which stays a table if it begins as one.
+    """Whether Redis removes the others from a copy of the first set, which stays a hash table if that is one.
 
-    It does so where that is less work than to look up each member of the first set in all others.
+    It does so if that costs less than looking up each member of the first set in all others.
     """
     looking_up = len(first) * (1 + len(others)) // 2
     return looking_up > len(first) + sum(map(len, others))

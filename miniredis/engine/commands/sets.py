@@ -1,4 +1,4 @@
-"""Members of sets: adding, looking up, moving, removing, drawing and walking."""
+"""Members of sets: adding, looking up, moving, removing, random and scanning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOKED_AT: Final = Keys(1, "RO")
 LUCK: Final = "nondeterministic_output"
 
 FEW_STAY: Final = 5
-"""SPOP of more than so many times what stays takes out what stays, and makes a new set of it."""
+"""If SPOP removes at least this many times the members that stay, it makes a new set of these."""
 
 
 # Adding and removing
@@ -98,7 +98,7 @@ def smove(session: Session, args: list[bytes]) -> Reply:
 
 
 def members_of(session: Session, key: bytes) -> dict[bytes, None]:
-    """The members of the set at a key; none if there is no such key."""
+    """The members of the set at a key; an empty dictionary if there is no such key."""
     values = session.db.lookup_read(key, SET)
     return {} if values is None else values.members
 
@@ -137,7 +137,7 @@ def smembers(session: Session, args: list[bytes]) -> Reply:
     return Set(session.db.lookup_read(args[1], SET) or ())
 
 
-# Walking
+# Scanning
 
 
 @command(
@@ -160,7 +160,7 @@ def sscan(session: Session, args: list[bytes]) -> Reply:
     return [b"%d" % cursor, found]
 
 
-# Drawing
+# Random members
 
 
 @command(
@@ -210,7 +210,7 @@ def spop(session: Session, args: list[bytes]) -> Reply:
 
 
 def pop(session: Session, key: bytes, values: SetValue, count: int) -> list[bytes]:
-    """Takes up to ``count`` members, at least one, out of the set at a key."""
+    """Removes up to ``count`` (at least 1) random members from the set at a key."""
     found = drawn(session, values, count)
     stay = len(values) - len(found)
     if not stay:

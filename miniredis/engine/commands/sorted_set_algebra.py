@@ -1,4 +1,4 @@
-"""Unions, intersections and differences of sorted sets, and of sets, whose members all count as 1."""
+"""Unions, intersections and differences of sorted sets, and of sets, whose members have the score 1."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCORES: Final[dict[type, Callable[[Any], Scores]]] = {
     SetValue: lambda values: dict.fromkeys(values.members, 1.0),
     SortedSet: lambda values: values.scores,
 }
-"""What takes part, by type: how to get its members, each with a score."""
+"""For each type that can take part, a function that returns the score of each member."""
 
 
 def read_inputs(db: Database, keys: list[bytes]) -> list[Scores]:
@@ -48,13 +48,13 @@ def scores_at(db: Database, key: bytes) -> Scores:
     return SCORES[type(value)](value)
 
 
-# Scores of a member that several sets have
+# Combining scores
 
 Aggregate: TypeAlias = Callable[[float, float], float]
 
 
 def number(score: float) -> float:
-    """A score, 0 where it is not a number."""
+    """A score; 0 for not-a-number."""
     return 0.0 if math.isnan(score) else score
 
 
@@ -67,14 +67,14 @@ AGGREGATES: Final[dict[bytes, Aggregate]] = {
 
 @dataclass(slots=True)
 class Options:
-    """What such a command was told beyond its keys."""
+    """The options of these commands."""
 
     weights: list[float] = field(default_factory=list)
     aggregate: Aggregate = AGGREGATES[b"SUM"]
     with_scores: bool = False
 
     def read(self, words: list[bytes], keys: int, *, may_weigh: bool, may_show_scores: bool) -> None:
-        """Learns the options behind ``keys`` keys."""
+        """Parses the options after ``keys`` keys."""
         self.weights = [1.0] * keys
         at = 0
         while at < len(words):
@@ -98,7 +98,7 @@ Combine: TypeAlias = Callable[[list[Scores], Options], dict[bytes, float]]
 
 
 def smallest_first(inputs: list[Scores], weights: list[float]) -> list[tuple[Scores, float]]:
-    """The order in which Redis goes through them, on which depends what rounding makes of a sum."""
+    """The order in which Redis processes the inputs; rounded sums depend on it."""
     return sorted(zip(inputs, weights, strict=True), key=lambda each: len(each[0]))
 
 
@@ -136,7 +136,7 @@ def difference(inputs: list[Scores], _: Options) -> dict[bytes, float]:
 
 
 def read_keys(args: list[bytes], at: int) -> tuple[list[bytes], list[bytes]]:
-    """The keys that an argument counts, and what stands behind them."""
+    """The keys, counted by an argument, and the words after them."""
     count = read_integer(args[at])
     if count < 1:
         raise CommandError(errors.no_input_key(args[0].lower()))
@@ -147,7 +147,7 @@ def read_keys(args: list[bytes], at: int) -> tuple[list[bytes], list[bytes]]:
 
 
 def answer(session: Session, args: list[bytes], combine: Combine) -> Reply:
-    """Runs a command that returns what comes out."""
+    """Runs a command that returns its result."""
     keys, words = read_keys(args, 1)
     inputs, options = read_inputs(session.db, keys), Options()
     options.read(words, len(keys), may_weigh=combine is not difference, may_show_scores=True)
@@ -159,7 +159,7 @@ def answer(session: Session, args: list[bytes], combine: Combine) -> Reply:
 
 
 def keep(session: Session, args: list[bytes], combine: Combine, event: str) -> int:
-    """Runs a command that stores what comes out, and returns how many members that has."""
+    """Runs a command that stores its result; returns the number of members."""
     keys, words = read_keys(args, 2)
     inputs, options = read_inputs(session.db, keys), Options()
     options.read(words, len(keys), may_weigh=combine is not difference, may_show_scores=False)

@@ -1,4 +1,4 @@
-"""Popping the lowest and the highest members of sorted sets, blocking or not."""
+"""Pops the lowest and highest members of sorted sets, blocking or not."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def pop_many(db: Database, key: bytes, values: SortedSet, end: End, count: int) 
 
 @dataclass(frozen=True, slots=True)
 class AnySortedSet:
-    """What ZMPOP and BZMPOP are asked for: up to ``count`` members of one end of the first sorted set."""
+    """The arguments of ZMPOP and BZMPOP: pop up to ``count`` members at one end of the first sorted set."""
 
     keys: list[bytes]
     end: End

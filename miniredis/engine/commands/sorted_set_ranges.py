@@ -1,4 +1,4 @@
-"""Ranges of sorted sets: returned, counted, stored, removed."""
+"""Ranges of sorted sets: returned, counted, stored and removed."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ SCORE: Final = "score"
 MEMBER: Final = "member"
 
 Select: TypeAlias = Callable[[SortedSet], Ranks]
-"""Tells which ranks of a sorted set a range means."""
+"""Returns the ranks of a sorted set that are in a range."""
 
 LIMIT: Final = "[LIMIT offset_count{offset:integer count:integer}]"
 
 
 @dataclass(slots=True)
 class Query:
-    """What part of a sorted set is asked for.
+    """A range and how to return it.
 
     Attributes:
-        by: what the range is of; None as long as the options may tell.
-        backwards: whether the highest entry comes first; None likewise.
-        with_scores: whether the scores are asked for, too.
-        offset: how many entries of the range to pass over.
-        count: how many to take at most; all of them if negative.
+        by: what the range compares; None while options may decide it.
+        backwards: whether the highest entry comes first; None while options may decide it.
+        with_scores: whether to return scores.
+        offset: how many entries of the range to skip.
+        count: the most entries to return; negative for all.
     """
 
     by: By | None = None
@@ -49,7 +49,7 @@ class Query:
     count: int = -1
 
     def read_options(self, words: list[bytes], *, may_show_scores: bool = True) -> None:
-        """Learns the options behind the range."""
+        """Parses the options after the range."""
         at = 0
         while at < len(words):
             match words[at].upper():
@@ -74,7 +74,7 @@ class Query:
             raise CommandError(errors.SCORES_OF_STRINGS)
 
     def read_range(self, start: bytes, stop: bytes) -> Select:
-        """What the two ends mean; backwards, the first is the upper one unless it is a rank."""
+        """Parses the two bounds; backwards, the first is the upper one unless it is a rank."""
         backwards = bool(self.backwards)
         if self.by in {None, RANK}:
             first, last = read_integer(start), read_integer(stop)
@@ -86,12 +86,12 @@ class Query:
         )
 
     def entries(self, values: SortedSet | None, select: Select) -> list[Entry]:
-        """The entries asked for, in the order asked for."""
+        """The selected entries, in the requested order."""
         found = [] if values is None else values.between(*select(values))
         return found[::-1] if self.backwards else found
 
     def answer(self, session: Session, args: list[bytes]) -> Reply:
-        """Runs a command that returns entries: key, both ends, options."""
+        """Runs a command that returns entries; its arguments are key, two bounds, options."""
         self.read_options(args[4:])
         select = self.read_range(args[2], args[3])
         entries = self.entries(session.db.lookup_read(args[1], SORTED_SET), select)

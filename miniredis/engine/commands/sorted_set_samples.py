@@ -1,4 +1,4 @@
-"""ZSCAN and ZRANDMEMBER: members of a sorted set in steps, and by lot."""
+"""ZSCAN and ZRANDMEMBER: members of a sorted set in steps, and random members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .scanning import read_cursor, read_options
 READ: Final = Keys(1, "RO access")
 
 FEW: Final = 100
-"""To find up to so many entries by their ranks takes less time than to go through all."""
+"""Up to this many entries are looked up by rank, which is faster than a copy of all entries."""
 
 
 @command(
@@ -41,7 +41,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
         return [b"0", []]
     options = read_options(args[3:], may_have_type=False)
     fits = compile_match(options.pattern)
-    if values.is_packed:  # then Redis shows everything at once, with the very texts it keeps
+    if values.is_packed:  # Redis returns all at once, with the texts in its listpack
         cursor, members, text = 0, [member for _, member in values], packed_text
     else:
         cursor, members = values.index().walk(cursor, options.count)
@@ -76,10 +76,10 @@ def zrandmember(session: Session, args: list[bytes]) -> Reply:
 
 
 def drawn(session: Session, values: SortedSet, count: int) -> list[Entry]:
-    """Entries by lot: up to ``count`` distinct ones, or ``-count`` of which some may be the same."""
+    """Random entries: up to ``count`` distinct ones, or, if negative, ``-count`` with repetition."""
     luck, size = session.engine.random, len(values)
     if count >= size:
-        return list(reversed(values))  # as Redis goes through all of them
+        return list(reversed(values))  # Redis returns all of them in this order
     if count > FEW:
         return luck.sample(list(values), count)
     if count >= 0:
@@ -92,7 +92,7 @@ def drawn(session: Session, values: SortedSet, count: int) -> list[Entry]:
 
 
 def check_scores(words: list[bytes], count: int) -> None:
-    """WITHSCORES takes two replies for each member, which shall be countable."""
+    """Checks WITHSCORES, with which a reply has two items for each member."""
     if len(words) > 1 or words[0].upper() != b"WITHSCORES":
         raise CommandError(errors.SYNTAX)
     if not -(MAX // 2) <= count <= MAX // 2:

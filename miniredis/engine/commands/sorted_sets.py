@@ -1,4 +1,4 @@
-"""The members of sorted sets, one by one: giving them scores, looking them up, removing them."""
+"""Members of sorted sets: setting their scores, looking them up, removing them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ..sorted_sets import SortedSet
 READ: Final = Keys(1, "RO access")
 
 
-# Giving scores
+# Scores
 
 OPTIONS: Final = (b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR")
 
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the members of a ZADD.
+    """The outcome of a ZADD.
 
     Attributes:
-        added: how many are new.
-        updated: how many have another score.
-        last: the score of the last one, None if it was left alone.
+        added: the number of new members.
+        updated: the number of members whose score changed.
+        last: the score of the last member; None if it was not set.
     """
 
     added: int = 0
@@ -72,13 +72,13 @@ def zadd(session: Session, args: list[bytes]) -> Reply:
 )
 def zincrby(session: Session, args: list[bytes]) -> Reply:
     """Adds to the score of a member, which begins with 0."""
-    if args[2].upper() in OPTIONS:  # it goes the way of ZADD, where this is no score
+    if args[2].upper() in OPTIONS:  # Redis parses it as options of ZADD
         raise CommandError(errors.SYNTAX)
     return add(session, args[1], args[2:], {b"INCR"})
 
 
 def add(session: Session, key: bytes, words: list[bytes], options: set[bytes]) -> Reply:
-    """ZADD, from the scores on."""
+    """Runs ZADD from the scores on."""
     if len(words) % 2 or not words:
         raise CommandError(errors.SYNTAX)
     check_options(options, len(words) // 2)
@@ -101,7 +101,7 @@ def check_options(options: set[bytes], pairs: int) -> None:
 def put(
     session: Session, key: bytes, scores: Sequence[float], members: Sequence[bytes], options: set[bytes]
 ) -> Counts:
-    """Gives each member its score as far as the options let it."""
+    """Sets the scores of members as far as the options allow."""
     db, counts = session.db, Counts()
     values = db.lookup_write(key, SORTED_SET)
     is_new = values is None
@@ -144,7 +144,7 @@ def put_one(
         counts.updated += 1
 
 
-# Looking
+# Looking up
 
 
 @command("ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0")

@@ -1,4 +1,4 @@
-"""SORT: elements in order of themselves or of other keys, and values of other keys in their place."""
+"""SORT: sorts elements by themselves or by other keys, and gets values of other keys instead."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SYNTAX: Final = (
 
 @dataclass(slots=True)
 class Options:
-    """What SORT was told beyond its key."""
+    """The options of SORT."""
 
     by: bytes | None = None
     start: int = 0
@@ -51,7 +51,7 @@ class Options:
 
     @property
     def sorts(self) -> bool:
-        """A pattern without a place for the element means: leave them in their order."""
+        """Whether to sort: a BY pattern without ``*`` means to keep the order."""
         return self.by is None or b"*" in until_nul(self.by)
 
 
@@ -120,7 +120,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
     b"GET": (1, lambda options, operands: options.get.append(operands[0])),
     b"STORE": (1, lambda options, operands: setattr(options, "store", operands[0])),
 }
-"""Each option: how many operands it has, and what it does with them."""
+"""Each option: its number of operands, and how to apply it."""
 
 
 def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
@@ -129,7 +129,7 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
-        options.by, options.alpha = None, True  # what is stored must not depend on the order of a hash table
+        options.by, options.alpha = None, True  # Redis does not let the order of a hash table decide
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
@@ -140,9 +140,9 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
 
 
 def elements_of(value: Value | None, options: Options) -> list[bytes]:
-    """What there is to sort in a value, in its own order."""
+    """The elements to sort, in the order of the value."""
     if isinstance(value, SortedSet):
-        # Redis unpacks one before it sorts it. What that does to errno, it takes for an element's fault.
+        # Redis first unpacks the sorted set. If that sets errno, Redis mistakes it for an invalid element.
         is_out_of_range = value.unpack()
         if is_out_of_range and options.by is None and not options.alpha:
             raise CommandError(errors.NOT_SCORES)
@@ -153,16 +153,16 @@ def elements_of(value: Value | None, options: Options) -> list[bytes]:
 
 
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
-    """The elements sorted, at least those from ``start`` up to ``end``."""
+    """The elements, sorted at least from ``start`` up to ``end``."""
     if options.by is None and not options.alpha:
         weights: dict[bytes, Any] = dict(zip(elements, map(number_of, elements), strict=True))
     else:
         weights = {element: weight(db, element, options) for element in elements}
     if not options.alpha:
-        elements = sorted(elements, reverse=options.descending)  # the order of those whose numbers are equal
+        elements = sorted(elements, reverse=options.descending)  # decides the order of equal numbers
     if options.by is None or not options.alpha or (start, end) == (0, len(elements)):
         return sorted(elements, key=weights.__getitem__, reverse=options.descending)
-    # Here alone does Redis sort only what is shown, by a sort that is not stable: for equal weights it tells.
+    # Only here Redis sorts partially. Its sort is not stable, which clients see in elements of equal weight.
     ranks = {each: rank for rank, each in enumerate(sorted(set(weights.values())))}
     sign = -1 if options.descending else 1
     order = partly_sorted([sign * ranks[weights[element]] for element in elements], start, end - 1)
@@ -170,12 +170,12 @@ def in_order(db: Database, elements: list[bytes], options: Options, start: int, 
 
 
 def weight(db: Database, element: bytes, options: Options) -> Any:
-    """What an element is compared by."""
+    """The sort key of an element."""
     text = element if options.by is None else look_up(db, options.by, element)
     if options.alpha:
         if options.store is not None:
             return (text is not None, bytes(text or b""))
-        return (text is not None, until_nul(bytes(text or b"")))  # as C compares texts
+        return (text is not None, until_nul(bytes(text or b"")))  # as C compares strings
     return 0.0 if text is None else number_of(bytes(text))
 
 
@@ -195,7 +195,7 @@ def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Rep
 
 
 def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
-    """The string at the key that a pattern names for an element, or the element itself for ``#``.
+    """The string at the key that a pattern yields for an element; the element itself for ``#``.
 
     ``prefix*->field`` names a field of a hash.
     """
@@ -213,6 +213,6 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
 
 
 def store(db: Database, key: bytes, replies: list[Reply]) -> int:
-    """Puts what came out in place of whatever is at a key, nothing for what is not there."""
+    """Stores the results as a list in place of any old value; missing values become empty strings."""
     values = deque(bytes(each) if isinstance(each, StringValue) else b"" for each in replies)
     return db.store_or_delete(key, values, "sortstore")

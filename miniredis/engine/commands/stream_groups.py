@@ -1,4 +1,4 @@
-"""XGROUP and XACK: consumer groups come and go, and acknowledge what they were given."""
+"""XGROUP and XACK: manages consumer groups, and acknowledges entries."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def find_stream(session: Session, key: bytes) -> Stream:
 
 
 def find_group(session: Session, args: list[bytes]) -> tuple[Stream, Group]:
-    """The stream and the group that must be there."""
+    """The stream and the group; raises ``CommandError`` if either is missing."""
     stream = find_stream(session, args[2])
     group = stream.groups.get(args[3])
     if group is None:

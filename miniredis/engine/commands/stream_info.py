@@ -1,4 +1,4 @@
-"""XINFO: what there is to know of a stream, its groups and their consumers."""
+"""XINFO: describes a stream, its groups and their consumers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .streams import shown
 
 LOOKED_AT: Final = Keys(2, "RO access")
 SHOWN_IN_FULL: Final = 10
-"""How many entries of each kind XINFO STREAM FULL shows, unless told."""
+"""How many entries of each kind XINFO STREAM FULL shows by default."""
 
 container("XINFO", -2, module=__name__, summary="Tells about streams and their groups.", since="5.0.0")
 

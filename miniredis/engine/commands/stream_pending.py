@@ -1,4 +1,4 @@
-"""XPENDING, XCLAIM and XAUTOCLAIM: what was given out and not acknowledged, and giving it to others."""
+"""XPENDING, XCLAIM and XAUTOCLAIM: pending entries, and claiming them for another consumer."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from ..streams import Stream
 from .stream_reading import attending
 from .streams import read_interval, read_start
 
-# Looking
+# XPENDING
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What XPENDING is to show.
+    """The arguments of XPENDING.
 
     Attributes:
-        idle: milliseconds that must have passed since an entry was given out.
+        idle: the least milliseconds since the last delivery.
         low: the first id.
-        high: the last one.
-        count: how many entries at most.
-        consumer: whose; None for all.
+        high: the last id.
+        count: the most entries.
+        consumer: the consumer whose entries to show; None for all.
     """
 
     idle: int
@@ -104,12 +104,12 @@ def listed(source: Group | Consumer, window: Window, now: int) -> list[Reply]:
 
 
 def find_group(db: Database, key: bytes, name: bytes) -> tuple[Stream, Group]:
-    """The stream and the group that must be there; raises NOGROUP."""
+    """The stream and the group at a key; raises NOGROUP if either is missing."""
     return group_in(db.lookup_read(key), key, name)
 
 
 def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, Group]:
-    """The same, of what was found at the key."""
+    """The same, for the value found at the key."""
     if not isinstance(value, Stream | None):
         raise CommandError(errors.WRONG_TYPE)
     group = None if value is None else value.groups.get(name)
@@ -123,14 +123,14 @@ def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, Grou
 
 @dataclass(slots=True)
 class Claim:
-    """What XCLAIM is told beyond who claims what.
+    """The options of XCLAIM.
 
     Attributes:
-        time: when the entries count as given out, in milliseconds of wall time.
-        retries: how often they count as given out; None for once more.
-        force: also what is not pending.
-        just_ids: tells ids alone, and does not count as giving out.
-        last: the group reads on behind this id at least.
+        time: the delivery time to set, in milliseconds of wall time.
+        retries: the delivery count to set; None for one more than before.
+        force: whether to claim entries that are not pending, too.
+        just_ids: whether to return only ids, without counting a delivery.
+        last: raises the group's last delivered id to at least this one.
     """
 
     now: int
@@ -144,11 +144,11 @@ class Claim:
         self.time = self.now
 
     def set_time(self, time: int) -> None:
-        """Sets when; what has not come yet, or never was, is now."""
+        """Sets the delivery time; a time in the future or before the epoch becomes now."""
         self.time = time if 0 <= time <= self.now else self.now
 
     def count(self, before: int) -> int:
-        """How often an entry counts as given out, if it did so often before."""
+        """The new delivery count of an entry."""
         if self.retries is not None:
             return self.retries
         return before if self.just_ids else wrapped(before + 1)
@@ -189,7 +189,7 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_ids(words: list[bytes]) -> tuple[list[int], list[bytes]]:
-    """The ids at the beginning, and the options behind them: what is no id is one."""
+    """The ids at the beginning, and the options after them: the first word that is not an id starts these."""
     numbers: list[int] = []
     for word in words:
         try:
@@ -200,7 +200,7 @@ def read_ids(words: list[bytes]) -> tuple[list[int], list[bytes]]:
 
 
 def take(session: Session, args: list[bytes], group: Group, number: int, claim: Claim, idle: int) -> bool:
-    """Gives one entry to the consumer that claims it, if it may have it; else it need not even be there."""
+    """Claims an entry if it may be claimed, creating the consumer if necessary; returns whether it did."""
     delivery = group.pending.get(number)
     is_young = delivery is not None and idle > 0 and claim.now - delivery.time < idle
     if is_young or (delivery is None and not claim.force):
@@ -213,7 +213,7 @@ def take(session: Session, args: list[bytes], group: Group, number: int, claim: 
 
 
 def drop(session: Session, args: list[bytes], group: Group, number: int) -> None:
-    """An entry that is claimed is deleted: nobody has it any more."""
+    """Releases a pending entry that was deleted from the stream."""
     delivery = group.pending.get(number)
     if delivery is not None:
         session.also_propagate(as_claim, args[1], args[2], group, number, delivery)
@@ -263,17 +263,17 @@ OPERANDS: Final[dict[bytes, Callable[[Claim, bytes], None]]] = {
     b"RETRYCOUNT": read_retries,
     b"LASTID": read_last,
 }
-"""What reads the operand of each option."""
+"""Parses the operand of each option."""
 
 
-# Claiming whatever there is
+# XAUTOCLAIM
 
 TRIED_FOR_EACH: Final = 10
-"""How many pending entries XAUTOCLAIM looks at for each that it may return."""
+"""How many pending entries XAUTOCLAIM examines for each one it may claim."""
 
 MOST_CLAIMED: Final = MAX // 16
 MOST_ALLOCATED: Final = 1 << 43
-"""So many ids Redis finds no memory for on any machine: it makes room for all that COUNT names."""
+"""Redis cannot allocate more ids than this: it allocates ``COUNT`` ids in advance."""
 
 CLAIMED_AT_ONCE: Final = 100
 

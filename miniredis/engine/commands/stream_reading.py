@@ -1,7 +1,7 @@
-"""XREAD and XREADGROUP: what is new in several streams, waiting for it or not.
+"""XREAD and XREADGROUP: reads new entries of several streams, blocking or not.
 
-A reader that waits takes nothing away: all readers of a stream are given what each has not seen. Those that
-read for a group share one place in it, so what is new to the second is what the first has left.
+XREAD removes nothing: each blocked reader of a stream gets all entries that are new to it. The readers of
+a consumer group share one position, so each gets what earlier readers have left.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from ..streams import Stream
 from .streams import shown
 
 NEW: Final = LAST_ID
-"""What ``>`` stands for: no entry comes after this id."""
+"""The id for ``>``: no entry comes after it."""
 
 MOST_WOKEN_WITH: Final = 1000
-"""How many entries a reader is woken with, unless told."""
+"""How many entries a blocked reader gets by default."""
 
 STREAMS_WORD: Final = b"STREAMS"
 
 
 @dataclass(slots=True)
 class Reading:
-    """What XREAD and XREADGROUP are asked for.
+    """The arguments of XREAD and XREADGROUP.
 
     Attributes:
-        count: how many entries of each stream at most; None for all.
-        waits: if there are none, for some to come.
-        timeout: how long, in milliseconds; None for ever.
-        group: the name of the consumer group, None for XREAD.
+        count: the most entries of each stream; None for all.
+        waits: whether to block if there are no entries.
+        timeout: in milliseconds; None for ever.
+        group: the name of the consumer group; None for XREAD.
         consumer: the name of the consumer.
-        keeps: what is given out becomes pending.
-        keys: of the streams.
+        keeps: whether delivered entries become pending.
+        keys: the keys of the streams.
         after: the ids after which to read, as they were sent.
     """
 
@@ -94,7 +94,7 @@ def xread(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_place(text: bytes, stream: Stream | None) -> int:
-    """After which id XREAD reads; ``$`` is the last one there is."""
+    """The id after which XREAD reads; ``$`` is the last id of the stream."""
     if text == b"$":
         return 0 if stream is None else stream.last
     if text == b">":
@@ -108,7 +108,7 @@ def wait(
     serve: Callable[[Database, bytes, Stream], Reply],
     when_gone: CommandError | None = None,
 ) -> Reply:
-    """Nothing was found: waits if that was asked for and is allowed."""
+    """Blocks if the request asks for it and may block; otherwise replies null."""
     if not reading.waits or not session.may_block:
         return NULL_ARRAY
     return session.block(reading.keys, Stream, serve, reading.timeout, when_gone=when_gone)
@@ -118,7 +118,7 @@ def most_woken_with(reading: Reading) -> int:
     return MOST_WOKEN_WITH if reading.count is None else reading.count
 
 
-# For a group
+# Consumer groups
 
 
 @command(
@@ -161,7 +161,7 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tuple[Group, int]:
-    """The group that reads a stream, and after which id; ``NEW`` for what nobody was given."""
+    """The group, and the id after which to read; ``NEW`` for entries not delivered yet."""
     stream = db.lookup_read(key, STREAM)
     group = None if stream is None else stream.groups.get(name)
     if group is None:
@@ -172,7 +172,7 @@ def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tupl
 
 
 def serve_group(session: Session, key: bytes, stream: Stream, reading: Reading) -> Reply:
-    """What a consumer that waited is given of a stream that was signalled."""
+    """The reply of a blocked consumer whose stream is ready."""
     assert reading.group is not None
     group = stream.groups.get(reading.group)
     if group is None:
@@ -186,10 +186,10 @@ def serve_group(session: Session, key: bytes, stream: Stream, reading: Reading) 
 def attending(
     session: Session, key: bytes, group: Group, name: bytes, named: bytes | None = None
 ) -> Consumer:
-    """The consumer of that name, seen just now; created if need be.
+    """The consumer with that name, created if necessary; updates when it was last seen.
 
-    Its creation is an effect of its own only if it gets no entry that would tell of it: then ``named`` is the
-    group's name.
+    Pass the group's name as ``named`` if the consumer gets no pending entry. Its creation is then recorded as
+    an effect of its own; otherwise the effect of the delivery implies it.
     """
     now = session.engine.now.milliseconds
     consumer = group.consumers.get(name)
@@ -205,7 +205,7 @@ def attending(
 def give_out(
     session: Session, key: bytes, stream: Stream, consumer: Consumer, reading: Reading, count: int | None
 ) -> list[Reply]:
-    """The entries that no consumer of the group was given yet; this one has them from now on."""
+    """Delivers entries that the group has not delivered yet to a consumer."""
     assert reading.group is not None
     group, now = stream.groups[reading.group], session.engine.now.milliseconds
     entries = list(islice(stream.walk(group.last + 1), count))
@@ -223,7 +223,7 @@ def give_out(
 def history(
     session: Session, stream: Stream, consumer: Consumer, start: int, count: int | None
 ) -> list[Reply]:
-    """What a consumer has and did not acknowledge, given out once more; null for what is deleted."""
+    """Delivers a consumer's pending entries again; null in place of deleted ones."""
     told: list[Reply] = []
     for number, delivery in islice(consumer.pending.walk(start), count):
         content = stream.find(number)
@@ -240,7 +240,7 @@ def history(
 
 
 def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple[int, Option]]) -> Reading:
-    """Reads the options, then the streams; raises ``CommandError``."""
+    """Parses the options, then the streams; raises ``CommandError``."""
     reading = Reading()
     at = 1
     while at < len(args):
@@ -303,6 +303,6 @@ OPTIONS_OF_XREAD: Final[dict[bytes, tuple[int, Option]]] = {
     b"GROUP": (2, refuse_group),
     b"NOACK": (0, refuse_noack),
 }
-"""How many operands each has, and what reads them."""
+"""Each option: its number of operands, and how to apply it."""
 
 OPTIONS_OF_XREADGROUP: Final = OPTIONS_OF_XREAD | {b"GROUP": (2, read_group), b"NOACK": (0, read_noack)}

@@ -1,4 +1,4 @@
-"""Trimming streams: XTRIM, and what XADD is told of it."""
+"""Trimming streams: XTRIM, and the trimming options of XADD."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..stream_nodes import Limits
 from ..streams import Stream
 
 MOST_NODES: Final = 100
-"""How many nodes approximate trimming takes at one time, unless told."""
+"""How many nodes approximate trimming removes at a time by default."""
 
 UNBOUNDED_LIMIT: Final = 10_000
-"""How many entries it takes where a node may have any number of them."""
+"""How many entries it removes if nodes may have any number of entries."""
 
 MOST_ENTRIES: Final = 1_000_000
 
@@ -32,13 +32,13 @@ TRIM: Final = (
 
 @dataclass(slots=True)
 class Trimming:
-    """What XADD and XTRIM are told of trimming.
+    """The trimming options of XADD and XTRIM.
 
     Attributes:
-        threshold: by which a strategy goes: a length, or an id.
+        threshold: the length to keep or the lowest id to keep, depending on the strategy.
         strategy: MAXLEN or MINID; empty for none.
-        approximately: only whole nodes go.
-        limit: how many entries may go at most; None if nothing was said.
+        approximately: whether to remove only whole nodes.
+        limit: the most entries to remove; None if not given.
     """
 
     strategy: bytes = b""
@@ -47,7 +47,7 @@ class Trimming:
     limit: int | None = None
 
     def check(self, session: Session, *, needed: bool) -> None:
-        """Raises ``CommandError`` for options that do not go together, as a limit does only in effects."""
+        """Raises ``CommandError`` for options that contradict; only effects may limit exact trimming."""
         if self.limit and not self.strategy:
             raise CommandError(errors.STREAM_LIMIT_ALONE)
         if needed and not self.strategy:
@@ -56,22 +56,22 @@ class Trimming:
             raise CommandError(errors.STREAM_LIMIT_EXACT)
 
     def apply(self, stream: Stream, limits: Limits) -> int:
-        """Trims a stream; returns how many entries went."""
+        """Trims a stream; returns the number of removed entries."""
         trim = stream.trim_to_length if self.strategy == b"MAXLEN" else stream.trim_to_id
         limit = self.most(limits) if self.approximately else None
         return trim(self.threshold, limit, exactly=not self.approximately)
 
     def most(self, limits: Limits) -> int | None:
-        """How many entries approximate trimming may take; None for any number."""
+        """The most entries that approximate trimming may remove; None for any number."""
         if self.limit is None:
             return min(MOST_NODES * limits.entries or UNBOUNDED_LIMIT, MOST_ENTRIES)
         return self.limit or None
 
 
 def read_trimming(args: list[bytes], at: int, trimming: Trimming) -> int:
-    """Reads ``MAXLEN|MINID [=|~] threshold`` or ``LIMIT count`` at an index; returns the next one.
+    """Parses ``MAXLEN|MINID [=|~] threshold`` or ``LIMIT count`` at an index; returns the index after it.
 
-    It returns the same index where no such option stands.
+    If there is no such option, returns the same index.
     """
     word, left = args[at].upper(), len(args) - 1 - at
     if not left or word not in {b"MAXLEN", b"MINID", b"LIMIT"}:

@@ -1,4 +1,4 @@
-"""Adding to streams, reading ranges of them and deleting from them."""
+"""Streams: adding entries, reading ranges, deleting."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .stream_trimming import TRIM, Trimming, read_trimming
 
 @dataclass(slots=True)
 class Addition:
-    """What XADD is asked to do.
+    """The arguments of XADD.
 
     Attributes:
-        id: None to make one from the time.
-        has_sequence: the id is whole; else the stream completes it.
-        creates: there need not be a stream yet.
-        content: fields and values in turn.
+        id: None to generate it from the time.
+        has_sequence: whether the id has a sequence number; otherwise the stream generates it.
+        creates: whether to create the stream if it does not exist.
+        content: fields and values alternating.
     """
 
     trimming: Trimming
@@ -39,7 +39,7 @@ class Addition:
     content: list[bytes] | None = None
 
     def next_id(self, stream: Stream, milliseconds: int) -> int:
-        """The id of the new entry; raises ``CommandError`` if it is not above all others."""
+        """The id of the new entry; raises ``CommandError`` if it is not higher than all others."""
         if stream.last == LAST_ID:
             raise CommandError(errors.STREAM_EXHAUSTED)
         number = milliseconds << 64 if self.id is None else self.id
@@ -47,7 +47,7 @@ class Addition:
             number = stream.last + 1
         elif not self.has_sequence and number >> 64 == stream.last >> 64:
             if stream.last & SEQUENCE == SEQUENCE:
-                raise CommandError(errors.STREAM_TOO_LARGE)  # the words of 7.0 for what it has no words for
+                raise CommandError(errors.STREAM_TOO_LARGE)  # the error that Redis 7.0 gives here
             number = stream.last + 1
         if number <= stream.last:
             raise CommandError(errors.STREAM_ID_SMALL)
@@ -164,7 +164,7 @@ def entries_between(
 
 
 def read_interval(start: bytes, end: bytes) -> tuple[int, int]:
-    """The first and the last id of a range; raises ``CommandError`` if a bound leaves none."""
+    """The first and last id of a range; raises ``CommandError`` if excluded bounds leave none."""
     low = read_start(start)
     high, ends_open = read_bound(end, SEQUENCE)
     if ends_open and high == 0:
@@ -173,7 +173,7 @@ def read_interval(start: bytes, end: bytes) -> tuple[int, int]:
 
 
 def read_start(text: bytes) -> int:
-    """The first id of a range; raises ``CommandError`` if none is beyond an open bound."""
+    """The first id of a range; raises ``CommandError`` if no id is higher than an excluded bound."""
     low, is_open = read_bound(text, 0)
     if is_open and low == LAST_ID:
         raise CommandError(errors.RANGE_START)
@@ -181,7 +181,7 @@ def read_start(text: bytes) -> int:
 
 
 def read_count(options: list[bytes]) -> int | None:
-    """``COUNT count``, the last one if there are several; None for all."""
+    """``COUNT count``, the last one if repeated; None for all."""
     count = None
     rest = iter(options)
     for word in rest:

@@ -1,4 +1,4 @@
-"""The string commands. A string is ``bytes``, whatever it is read as."""
+"""The string commands. A string is bytes; numbers are parsed when needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UPDATED: Final = Keys(1, "RW access update")
 
 @dataclass(slots=True)
 class SetOptions:
-    """What SET was told beyond key and value."""
+    """The options of SET."""
 
     only_if: bytes = b""  # NX or XX
     get: bool = False
@@ -376,13 +376,13 @@ def append(session: Session, args: list[bytes]) -> Reply:
 
 
 def check_length(session: Session, length: int) -> None:
-    """No string is longer than a bulk may be."""
+    """Raises ``CommandError`` if a string is longer than ``proto-max-bulk-len``."""
     if length > session.engine.config.integer("proto-max-bulk-len"):
         raise CommandError(errors.STRING_TOO_LONG)
 
 
 def mutable(db: Database, key: bytes, text: StringValue | None) -> bytearray:
-    """The string at a key, there from now on as one that can be changed in place; the caller tells of it."""
+    """Makes the string at a key a bytearray to change in place; the caller reports the change."""
     if isinstance(text, bytearray):
         return text
     changed = bytearray(text or b"")
@@ -440,7 +440,7 @@ def decrby(session: Session, args: list[bytes]) -> Reply:
 
 
 def increment(session: Session, key: bytes, amount: int) -> int:
-    """The new value, which keeps the key's time to live."""
+    """Adds to the integer at a key, whose deadline stays; returns the new value."""
     db = session.db
     text = db.lookup_write(key, STRING)
     value = 0 if text is None else parse_integer(text)

@@ -1,4 +1,4 @@
-"""CLIENT TRACKING and its kin: for clients that keep copies of what they read."""
+"""CLIENT TRACKING and related commands, for clients that cache what they read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SWITCHES: Final = {
     b"OPTOUT": "opt_out",
     b"NOLOOP": "no_loop",
 }
-"""The options without an argument, and what each of them turns on."""
+"""The options without an argument, and the attribute that each sets."""
 
 
 @command(
@@ -51,7 +51,7 @@ def client_tracking(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_options(session: Session, words: list[bytes]) -> tuple[Tracker, list[bytes]]:
-    """What is asked for, and the prefixes in the order in which they came."""
+    """The options, and the prefixes in the order in which they were sent."""
     tracker, prefixes = Tracker(), list[bytes]()
     rest = iter(range(len(words)))
     for at in rest:
@@ -77,7 +77,7 @@ def client_number(session: Session, text: bytes) -> int:
 
 
 def check_options(before: Tracker | None, tracker: Tracker, prefixes: list[bytes]) -> None:
-    """Refuses options that contradict each other, or what the connection asked for before."""
+    """Raises ``CommandError`` for options that contradict each other or the current ones."""
     had = before or Tracker(broadcasts=tracker.broadcasts)
     if prefixes and not tracker.broadcasts:
         raise CommandError(errors.PREFIX_WITHOUT_BCAST)
@@ -93,10 +93,10 @@ def check_options(before: Tracker | None, tracker: Tracker, prefixes: list[bytes
 
 
 def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
-    """Refuses prefixes of which one begins with another, or with one there is; the first in their order."""
+    """Raises ``CommandError`` for the first prefix that overlaps with an existing or a later one."""
     first = next(iter(sorted(overlapping(given))), len(given))
     for at, prefix in enumerate(given[: first + 1]):
-        place = bisect_left(existing, prefix)  # none of them begins with another: only neighbours can overlap
+        place = bisect_left(existing, prefix)  # existing prefixes do not overlap: only neighbours can
         for other in existing[max(place - 1, 0) : place + 1]:
             if overlap(prefix, other):
                 raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=False))
@@ -106,8 +106,8 @@ def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
 
 
 def overlapping(given: list[bytes]) -> Iterator[int]:
-    """Where those stand that begin with another one, or with which another one begins."""
-    beginnings: list[int] = []  # each of them begins with the one before
+    """Yields the indexes of prefixes that overlap with another one."""
+    beginnings: list[int] = []  # each begins with the one before it
     for at in sorted(range(len(given)), key=given.__getitem__):
         while beginnings and not given[at].startswith(given[beginnings[-1]]):
             beginnings.pop()
@@ -152,7 +152,7 @@ def client_trackinginfo(session: Session, args: list[bytes]) -> Reply:
 
 
 def told(tracker: Tracker | None) -> list[tuple[bytes, bool]]:
-    """Redis's words for how a connection tracks keys, and whether each of them holds."""
+    """Redis's flags for tracking, and whether each is set."""
     if tracker is None:
         return [(b"off", True)]
     return [

@@ -1,4 +1,4 @@
-"""MULTI and EXEC, and WATCH, which makes EXEC depend on keys staying as they are."""
+"""MULTI, EXEC and DISCARD, and WATCH, which makes EXEC fail if watched keys are modified."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
 
 
 def run(session: Session, transaction: Transaction) -> NoReply:
-    """Each command replies for itself, inside the array: HELLO and CLIENT REPLY change those that follow."""
+    """Runs the queued commands. Each sends its own reply, as HELLO and CLIENT REPLY change later replies."""
     session.reply(Encoded(b"*%d\r\n" % len(transaction.queued)))
     session.flags |= EXECUTING
     try:

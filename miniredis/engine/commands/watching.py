@@ -1,4 +1,4 @@
-"""MONITOR and SLOWLOG: what commands run, and which took long."""
+"""MONITOR and SLOWLOG: which commands run, and which are slow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..session import Session
 
 ADMIN: Final = "admin loading stale"
 ENTRIES: Final = 10
-"""How many entries SLOWLOG GET shows unless told."""
+"""How many entries SLOWLOG GET shows by default."""
 
 
 @command("MONITOR", 1, "admin noscript loading stale", acl="", since="1.0.0")

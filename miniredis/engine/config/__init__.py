@@ -1,4 +1,4 @@
-"""The directives of redis-server: which there are, what they take, and their values on one server."""
+"""The directives of redis-server: their table, the kinds of their values, and one server's configuration."""
 
 from .values import Config, ConfigurationError, UnknownDirectiveError
 

@@ -1,8 +1,8 @@
-"""What a directive's value may be, one word as a rule.
+"""The kinds of directives' values, mostly one word; ``words`` has the kinds of several words.
 
-A check takes a value as given and the value before, and returns the value as CONFIG GET shows it. Where
-redis-server refuses, it raises ``ValueError`` with redis-server's own reason. To add a kind, write a function
-that makes such a check; ``words`` has the kinds of several words.
+A check takes the new value and the value before, and returns the new one as CONFIG GET shows it. For a value
+that redis-server refuses, it raises ``ValueError`` with redis-server's reason. To add a kind, write a check,
+or a function that makes one.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ LONG_HOSTNAME: Final = "Hostnames must be less than 256 characters"
 
 
 def c_string(value: str) -> str:
-    """What is left of a value where Redis keeps it as a C string."""
+    """A value up to its first NUL, as Redis keeps it in a C string."""
     return value.partition("\0")[0]
 
 
 def folded(value: str) -> str:
-    """In lower case, as ``strcasecmp`` sees it: other letters than ASCII's stay."""
+    """An ASCII value in lower case, for a comparison like ``strcasecmp``; other values are unchanged."""
     return value.lower() if value.isascii() else value
 
 
 def within(value: int, low: int, high: int, base: str = "d") -> int:
-    """The value, which has to be between two bounds, both allowed."""
+    """Returns the value; raises ``ValueError`` if it is not from ``low`` to ``high``."""
     if not low <= value <= high:
         raise ValueError(f"argument must be between {low:{base}} and {high:{base}} inclusive")
     return value
 
 
 def integer(low: int, high: int) -> Check:
-    """A whole number between two bounds, both allowed."""
+    """Accepts integers from ``low`` to ``high``."""
 
     def check(value: str, _before: str) -> str:
         number = parse_integer(value.encode("utf-8", "surrogateescape"))
@@ -82,7 +82,7 @@ OCTAL: Final = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-7]+)|").fullmatch
 
 
 def octal(value: str, _before: str) -> str:
-    """Permissions of a file."""
+    """Accepts the permissions of a file, in octal."""
     number = OCTAL(c_string(value))
     if number is None:
         raise ValueError(NOT_OCTAL)
@@ -97,7 +97,7 @@ MAX_UNSIGNED: Final = (1 << 64) - 1
 
 
 def read_memory(value: str) -> int | None:
-    """An amount such as ``10mb`` in bytes; None where it is none. It wraps at 64 bits, as Redis's does."""
+    """The bytes of an amount such as ``10mb``; None for other texts. It wraps at 64 bits, as in Redis."""
     parts = MEMORY(c_string(value))
     if parts is None:
         return None
@@ -105,7 +105,7 @@ def read_memory(value: str) -> int | None:
 
 
 def memory(low: int, high: int) -> Check:
-    """An amount of memory between two bounds, both allowed."""
+    """Accepts amounts of memory from ``low`` to ``high`` bytes."""
 
     def check(value: str, _before: str) -> str:
         size = read_memory(value)
@@ -117,7 +117,7 @@ def memory(low: int, high: int) -> Check:
 
 
 def memory_or_percent(value: str, _before: str) -> str:
-    """An amount of memory, or a part of what there is, such as ``5%``."""
+    """Accepts an amount of memory, or a share of all memory such as ``5%``."""
     if value.endswith("%"):
         share = parse_integer(value[:-1].encode("utf-8", "surrogateescape"))
         if share is None or share < 0:
@@ -135,7 +135,7 @@ def memory_or_percent(value: str, _before: str) -> str:
 
 
 def one_of(*choices: str) -> Check:
-    """One of some words, in any case."""
+    """Accepts one of some words, in upper or lower case."""
 
     def check(value: str, _before: str) -> str:
         word = folded(c_string(value))
@@ -147,7 +147,7 @@ def one_of(*choices: str) -> Check:
 
 
 def switch(value: str, _before: str) -> str:
-    """Yes or no."""
+    """Accepts yes or no."""
     word = folded(c_string(value))
     if word not in {"yes", "no"}:
         raise ValueError(NOT_A_SWITCH)
@@ -155,29 +155,29 @@ def switch(value: str, _before: str) -> str:
 
 
 def no_defragmentation(value: str, before: str) -> str:
-    """A switch that a Redis without its own allocator refuses to turn on."""
+    """Accepts only no, as a Redis does that was built without its own allocator."""
     if switch(value, before) == "yes":
         raise ValueError(NO_DEFRAGMENTATION)
     return "no"
 
 
 def text(value: str, _before: str) -> str:
-    """Any text, up to a NUL."""
+    """Accepts any text, and drops what is behind a NUL."""
     return c_string(value)
 
 
 def whole_text(value: str, _before: str) -> str:
-    """Any text, with every NUL in it."""
+    """Accepts any text, and keeps NULs."""
     return value
 
 
 def file_name(name: str, kind: str, *, may_be_empty: bool = False) -> Check:
-    """The name of a file, without a path.
+    """Accepts the name of a file, without a path.
 
     Args:
-        name: of the directive, which the reason starts with.
-        kind: of file, which the reason ends with.
-        may_be_empty: whether no name at all will do.
+        name: the name of the directive, for the error.
+        kind: the kind of file, for the error.
+        may_be_empty: whether an empty name is accepted.
     """
 
     def check(value: str, _before: str) -> str:
@@ -196,7 +196,7 @@ LONGEST_HOSTNAME: Final = 255
 
 
 def hostname(value: str, _before: str) -> str:
-    """A name of a machine, or none."""
+    """Accepts the name of a machine, or an empty one."""
     name = c_string(value)
     if len(name.encode("utf-8", "surrogateescape")) > LONGEST_HOSTNAME:
         raise ValueError(LONG_HOSTNAME)
@@ -210,11 +210,11 @@ VARIABLES: Final = {
     "title": "", "listen-addr": "*:6379", "server-mode": "", "port": "6379", "tls-port": "0",
     "unixsocket": "", "config-file": "-",
 }  # fmt: skip
-"""What a title may name, with something such as would stand there while Redis looks whether any is left."""
+"""The variables of a title, each with an example of its value, for the test that the title is not empty."""
 
 
 def title_template(value: str, _before: str) -> str:
-    """What a process is called, with variables in braces; never empty."""
+    """Accepts a title for the process with variables in braces, which must not come out empty."""
     template = c_string(value)
 
     def filled(match: re.Match[str]) -> str:

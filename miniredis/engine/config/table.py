@@ -1,20 +1,20 @@
-"""Every directive of redis-server 7.0, a row each, with a verdict on what it does here.
+"""Every directive of redis-server 7.0, one row each, with a verdict on its effect here.
 
-``works``: this server heeds it. ``ignored``: it tunes what has no meaning here, so it takes what
-redis-server takes, shows it, and changes nothing. ``off``: its feature is not there, so only the value that
-asks for nothing is taken, lest somebody ask for what then silently does not happen.
+``works``: it has redis-server's effect. ``ignored``: it tunes something that does not exist here, so it
+accepts and shows redis-server's values, and changes nothing. ``off``: its feature is missing, so it accepts
+only the value that turns the feature off; no other value can be silently without effect.
 
 A row has the default, the kind of value, and traits:
 
     immutable   CONFIG SET may not change it
-    settled     nor here, though a real server can: it is settled at the start, but for Config.switch
+    settled     CONFIG SET may not change it here, though it may in Redis; Config.switch makes exceptions
     protected   CONFIG SET may change it only as enable-protected-configs says
     secret      its value does not show in the slow log
-    hidden      found by its name, and by no pattern
+    hidden      CONFIG GET finds it by its name, and by no pattern
     words       its value may be several words
-    command     only the command ``miniredis`` may change it, whose process is its own
+    command     only the command ``miniredis`` may change it, because it concerns the whole process
 
-The tests in ``test_config`` hold each row to a real server. To add a directive, add a row.
+The tests in ``test_config`` compare each row with a real server. To add a directive, add a row.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Directive(NamedTuple):
 
     Attributes:
         verdict: ``works``, ``ignored`` or ``off``.
-        default: the value when nothing else is said.
-        check: what values it takes.
+        default: the value if none is given.
+        check: accepts or refuses a value; see ``kinds``.
         traits: see the head of this module.
     """
 
@@ -276,7 +276,7 @@ DIRECTIVES: Final = {
     "zset-max-listpack-entries": works("128", integer(0, MAX)),
     "zset-max-listpack-value": works("64", memory(0, MAX)),
 }
-"""All of them by name."""
+"""All directives by name."""
 
 ALIASES: Final = {
     "cluster-slave-no-failover": "cluster-replica-no-failover",
@@ -299,4 +299,4 @@ ALIASES: Final = {
     "zset-max-ziplist-entries": "zset-max-listpack-entries",
     "zset-max-ziplist-value": "zset-max-listpack-value",
 }
-"""Old names, each with the name of the same directive now."""
+"""Old names of directives, each with the current name."""

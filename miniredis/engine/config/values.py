@@ -42,8 +42,8 @@ class ConfigurationError(ValueError):
 
     @property
     def explanation(self) -> str:
-        """The reason, or, of a feature that is not there, that it is not."""
-        found = directive_named(self.directive.replace("_", "-"))  # also as Python's keywords have it
+        """The reason; for a feature that miniredis lacks, that it is not supported."""
+        found = directive_named(self.directive.replace("_", "-"))  # Python's keywords have "_"
         if found is None or found.verdict != "off":
             return self.reason
         return f"not supported by miniredis, which accepts only {found.default!r} (the default)"
@@ -54,14 +54,14 @@ class UnknownDirectiveError(ConfigurationError):
 
     def __init__(self, directive: str) -> None:
         super().__init__(directive, "Bad directive or wrong number of arguments")
-        self.args = (directive,)  # what copies, and pickles, are made with
+        self.args = (directive,)  # copies and pickles call this class with these
 
     def __str__(self) -> str:
         return f"redis-server has no directive {self.directive!r}"
 
 
 def canonical(name: str) -> str:
-    """A directive's own name, of any of its names in any case."""
+    """The current name of a directive, given any of its names in any case."""
     return ALIASES.get(name.lower(), name.lower())
 
 
@@ -77,7 +77,7 @@ SHOWN: Final = tuple(
 
 
 def names_matching(pattern: bytes, left_out: Container[bytes] = ()) -> list[bytes]:
-    """The names of directives that fit a glob pattern, old names among them, but for some."""
+    """The names of directives that match a glob pattern, old names included, without ``left_out``."""
     fits = compile_glob(pattern, ignore_case=True)
     return [name for name in SHOWN if name not in left_out and fits(name)]
 
@@ -85,8 +85,8 @@ def names_matching(pattern: bytes, left_out: Container[bytes] = ()) -> list[byte
 class Config:
     """The values of redis-server's directives on one server, such as ``Config({"port": "6379"})``.
 
-    ``config["port"]`` is a directive's value as CONFIG GET shows it; ``config.integer("port")`` is it as an
-    int.
+    ``config["port"]`` is a directive's value as CONFIG GET shows it; ``config.integer("port")`` is the same
+    value as an int.
 
     Args:
         given: values by the directives' names; the others have redis-server's defaults. A value is a str, or
@@ -94,12 +94,12 @@ class Config:
         file: the path of the configuration file that they come from; empty if there is none.
 
     Attributes:
-        given: the directives whose values were given, by their own names.
+        given: the current names of the directives that were given.
         file: as above.
 
     Raises:
         ConfigurationError: there is no such directive, redis-server would refuse the value, too, or miniredis
-            does not have the feature that it asks for.
+            lacks the feature.
         TypeError: a value is neither a str nor a list of them.
     """
 
@@ -146,9 +146,9 @@ class Config:
         self._guards[name] = check
 
     def switch(self, name: str, act: Callable[[str], None]) -> None:
-        """Calls a function with a directive's new value once it has changed; ``ValueError`` undoes that.
+        """Calls a function with a directive's new value after a change; ``ValueError`` undoes the change.
 
-        Such a directive may be changed although it is ``settled`` otherwise.
+        CONFIG SET may then change the directive although it is ``settled``.
         """
         self._switches[name] = act
 
@@ -160,15 +160,15 @@ class Config:
     def change(self, pairs: Sequence[tuple[str, str]], *, protected_too: bool = False) -> None:
         """Changes several directives, as CONFIG SET does: all of them, or none if one of them is refused.
 
-        Redis has changed those before the refused one by then, and changes them back to the value that CONFIG
-        GET shows, also the refused one.
+        If one is refused, those up to it are set again, as in Redis, to the values that CONFIG GET shows. An
+        ``EventClasses`` can lose letters by this.
 
         Args:
             pairs: names and values.
             protected_too: whether protected directives may be changed, too.
 
         Raises:
-            ConfigurationError: for the first name that is refused, or else for the first value.
+            ConfigurationError: for the first name that is refused, or else for the first refused value.
         """
         changeable([name for name, _ in pairs], protected_too=protected_too)
         accepted: dict[str, str] = {}
@@ -213,12 +213,12 @@ class Config:
 
 
 def directive_named(name: str) -> Directive | None:
-    """The directive of a name in any case; None if there is none."""
+    """The directive with a name in any case; None if there is none."""
     return DIRECTIVES.get(canonical(name)) if name.isascii() else None
 
 
 def changeable(names: Sequence[str], *, protected_too: bool) -> None:
-    """Refuses the first name that CONFIG SET may not change, or that is there already."""
+    """Raises ``ConfigurationError`` for the first name that CONFIG SET refuses, or that comes twice."""
     seen: set[str] = set()
     for name in names:
         directive = directive_named(name)
@@ -234,7 +234,7 @@ def changeable(names: Sequence[str], *, protected_too: bool) -> None:
 
 
 def taken(name: str, value: str, before: str) -> str:
-    """A value as a directive shows it, if it takes it."""
+    """The value as CONFIG GET shows it; raises ``ConfigurationError`` if the directive refuses it."""
     try:
         return DIRECTIVES[canonical(name)].check(value, before)
     except ValueError as refusal:
@@ -242,7 +242,7 @@ def taken(name: str, value: str, before: str) -> str:
 
 
 def changed(name: str, value: str, before: str, *, is_settled: bool) -> str:
-    """A value as a directive shows it, if it takes it while the server runs."""
+    """As ``taken``, for a server that runs: a settled directive refuses to change."""
     after = taken(name, value, before)
     if is_settled and after != before and "settled" in DIRECTIVES[canonical(name)].traits:
         raise ConfigurationError(name, f"this server keeps the '{before}' that it started with", value)

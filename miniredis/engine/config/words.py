@@ -1,4 +1,4 @@
-"""The kinds of values that are several words, and the limits that this server sets to any kind."""
+"""The kinds of values that are several words; and ``only`` and ``clamped``, which restrict any kind."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ WHOLE: Final = re.compile(rb"[ \t\n\v\f\r]*+[+-]?[0-9]++").fullmatch
 
 
 def split(value: str) -> list[str]:
-    """The words of a value, between single spaces: two of them have an empty word between them."""
+    """The words of a value, separated by single spaces: between two spaces there is an empty word."""
     return value.split(" ") if value else []
 
 
 def whole(word: str) -> bytes | None:
-    """A word that ``strtol`` takes to its end, where no digits count as 0; None for others."""
+    """The word, if ``strtol`` reads it to its end, or ``0`` if it is empty; None for others."""
     digits = c_string(word).encode("utf-8", "surrogateescape") or b"0"
     return digits if WHOLE(digits) else None
 
 
 def only(off: str, kind: Check) -> Check:
-    """For a feature that is not there: of what its kind takes, the one value that asks for nothing."""
+    """Accepts the one value of a kind that turns a missing feature off."""
 
     def check(value: str, before: str) -> str:
         if kind(value, before) != off:
@@ -61,7 +61,7 @@ def only(off: str, kind: Check) -> Check:
 
 
 def clamped(kind: Check, low: int, high: int) -> Check:
-    """A number of some kind, which becomes the nearest of those that are of use."""
+    """Accepts numbers of a kind; one outside the range from ``low`` to ``high`` becomes the nearest in it."""
 
     def check(value: str, before: str) -> str:
         return str(min(max(int(kind(value, before)), low), high))
@@ -73,7 +73,7 @@ MOST_ADDRESSES: Final = 16
 
 
 def addresses(value: str, _before: str) -> str:
-    """Where to listen."""
+    """Accepts addresses to listen on."""
     if len(split(value)) > MOST_ADDRESSES:
         raise ValueError(MANY_ADDRESSES)
     return c_string(value)
@@ -84,7 +84,7 @@ HIGHEST_PORT: Final = 65535
 
 
 def primary(value: str, _before: str) -> str:
-    """A host and a port to replicate, or ``no one``, which is shown as nothing."""
+    """Accepts the host and the port of a master, or ``no one``, which is shown as empty."""
     words = split(value)
     if not words or [folded(word) for word in words] == ["no", "one"]:
         return ""
@@ -100,7 +100,7 @@ SHUTDOWN_OPTIONS: Final = ("default", "save", "nosave", "now", "force")
 
 
 def shutdown_options(value: str, before: str) -> str:
-    """What a signal does, as SHUTDOWN's options say it."""
+    """Accepts options of SHUTDOWN, for the shutdown by a signal."""
     option = one_of(*SHUTDOWN_OPTIONS)
     chosen = {option(word, before) for word in split(value) or [""]}
     if {"save", "nosave"} <= chosen:
@@ -109,24 +109,24 @@ def shutdown_options(value: str, before: str) -> str:
 
 
 class EventClasses(str):
-    """Classes of keyspace events as they are shown, which is not all there is to them.
+    """Classes of keyspace events as CONFIG GET shows them, which is not always as they were given.
 
     Attributes:
-        letters: as they were given.
+        letters: the classes as they were given.
     """
 
     __slots__ = ("letters",)
     letters: str
 
     def __new__(cls, letters: str) -> Self:
-        """Shows what was given as Redis does."""
+        """Converts the letters to the form that Redis shows."""
         classes = super().__new__(cls, shown(letters))
         classes.letters = letters
         return classes
 
 
 def event_classes(value: str, _before: str) -> str:
-    """A letter for each class of keyspace events."""
+    """Accepts a letter for each class of keyspace events."""
     classes = c_string(value)
     if not LETTERS.issuperset(classes):
         raise ValueError(BAD_EVENTS)
@@ -134,7 +134,7 @@ def event_classes(value: str, _before: str) -> str:
 
 
 def percentiles(value: str, _before: str) -> str:
-    """Numbers between 0 and 100."""
+    """Accepts numbers from 0 to 100."""
     shown = []
     for word in split(value):
         number = parse_double(word.encode("utf-8", "surrogateescape"))
@@ -147,7 +147,7 @@ def percentiles(value: str, _before: str) -> str:
 
 
 def save_points(value: str, _before: str) -> str:
-    """Pairs of seconds and changes."""
+    """Accepts pairs of seconds and changes."""
     words = split(value)
     numbers = [whole(word) for word in words]
     if len(words) % 2 or None in numbers:
@@ -164,7 +164,7 @@ HIGHEST_SCORE: Final = 2000
 
 
 def oom_scores(value: str, _before: str) -> str:
-    """How readily the system is to end a process, in three circumstances."""
+    """Accepts the three values of ``oom-score-adj-values``, for the system's out-of-memory killer."""
     words = split(value)
     if len(words) != COUNT_OF_SCORES:
         raise ValueError(WRONG_COUNT)
@@ -179,7 +179,7 @@ CLASSES: Final = {"normal": "normal", "slave": "slave", "replica": "slave", "pub
 
 
 def buffer_limits(value: str, before: str) -> str:
-    """Hard limit, soft limit and seconds for classes of clients; those not named keep theirs."""
+    """Accepts hard limit, soft limit and seconds for classes of clients; other classes keep their limits."""
     words = split(value)
     if len(words) % LIMITS:
         raise ValueError(LIMITS_COUNT)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from ..errors import CommandError
 from ..keyspace import Keyspace
 from ..packing import Packing
+from ..replication.history import NO_NAME, Position
 from .kinds import (
     AUX,
     END,
@@ -36,6 +37,9 @@ __all__ = ["BadSnapshotError", "Loaded", "Progress", "load", "load_in_steps"]
 
 NEWEST: Final = 12
 """The last version of the format that is read: that of Redis 8.0."""
+
+POSITION: Final = (b"repl-stream-db", b"repl-id", b"repl-offset")
+"""The names of the fields that say where the data were in the history of a master."""
 
 CHECKED_FROM: Final = 5
 """The first version whose files end with a checksum."""
@@ -65,11 +69,15 @@ class Loaded(NamedTuple):
         keys: how many keys were loaded.
         expired: how many keys had expired, and were not.
         end: how many bytes the snapshot has; what stands behind it is no part of it.
+        position: where the data were in the history of a master; None if the snapshot does not say.
+        expired_keys: the database and the name of each key that had expired, where there is a position.
     """
 
     keys: int
     expired: int
     end: int
+    position: Position | None = None
+    expired_keys: tuple[tuple[int, bytes], ...] = ()
 
 
 class Progress:
@@ -173,7 +181,7 @@ def load_in_steps(
     except BaseException:
         loading.undo()
         raise
-    return Loaded(loading.keys, loading.expired, reader.at)
+    return Loaded(loading.keys, loading.expired, reader.at, loading.position, tuple(loading.expired_keys))
 
 
 class Loading:
@@ -183,6 +191,7 @@ class Loading:
         reader: where the snapshot comes from.
         keys: how many keys were loaded.
         expired: how many had expired.
+        expired_keys: these keys, as ``Loaded`` has them.
         damage: what is wrong if the data cannot be read further.
     """
 
@@ -198,6 +207,8 @@ class Loading:
     ) -> None:
         self.reader = reader
         self.keys = self.expired = 0
+        self.expired_keys: list[tuple[int, bytes]] = []
+        self._facts: dict[bytes, bytes] = {}
         self.damage = "the file does not begin as a snapshot does"
         self._progress = progress
         self._keyspace = keyspace
@@ -228,6 +239,13 @@ class Loading:
             self._check_sum()
         if is_whole and not self.reader.is_over:
             raise self.refusal("the snapshot ends here, and the file does not")
+
+    @property
+    def position(self) -> Position | None:
+        """Where the data were in the history of a master, as far as it is known by now."""
+        database, name, offset = (self._facts.get(fact, b"") for fact in POSITION)
+        is_whole = database.isdigit() and offset.isdigit() and len(name) == len(NO_NAME)
+        return Position(int(database), name, int(offset)) if is_whole else None
 
     def refusal(self, reason: str) -> BadSnapshotError:
         """The error for what was read last."""
@@ -263,6 +281,8 @@ class Loading:
         self._deadline, self._idle = None, 0
         if deadline is not None and deadline < self._keyspace.milliseconds and not self._keeps_expired:
             self.expired += 1
+            if self.position is not None:
+                self.expired_keys.append((self._db.index, key))
             return
         self._db.create(key, value, None, deadline=deadline)
         self._db.used[key] -= idle
@@ -315,6 +335,7 @@ class Loading:
     def field(self) -> None:
         """A field about the file: its name and its value."""
         name, value = self.reader.string(), self.reader.string()
+        self._facts[name] = value
         if name == b"used-mem" and value.isdigit():
             self._progress.used_memory = int(value)
 

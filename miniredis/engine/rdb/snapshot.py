@@ -8,9 +8,10 @@ type of a value: its key follows, then the value as DUMP writes it, for which se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..keyspace import Database, Keyspace
+from ..replication.history import Position
 from ..value_types import TYPES
 from ..version import VERSION as REDIS_VERSION
 from .crc64 import Checksum
@@ -19,7 +20,7 @@ from .payload import VERSION
 from .reader import length, string
 from .strings import string_or_integer
 
-__all__ = ["MAGIC", "VERSION_DIGITS", "Position", "write"]
+__all__ = ["MAGIC", "VERSION_DIGITS", "write"]
 
 MAGIC: Final = b"REDIS"
 VERSION_DIGITS: Final = 4
@@ -27,20 +28,6 @@ VERSION_DIGITS: Final = 4
 
 BLOCK: Final = 1 << 18
 """About how many bytes ``write`` gives at a time."""
-
-
-class Position(NamedTuple):
-    """Where in the history of a master its snapshot is.
-
-    Attributes:
-        database: the one in which the stream of effects is.
-        name: of the history.
-        offset: in it.
-    """
-
-    database: int
-    name: bytes
-    offset: int
 
 
 def write(
@@ -64,7 +51,7 @@ def write(
         aof_base: whether it is the base of an append-only file.
         has_checksum: whether to write one; else 0 stands for none (``rdbchecksum no``).
         has_data: whether to write the keys.
-        position: for a replica, which goes on from there.
+        position: where the data are in the history that replicas and masters go on from.
     """
     checksum = Checksum()
     block = bytearray()

@@ -9,12 +9,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from ..conditions import PausedBy
 from ..errors import FAILING_OVER, CommandError
 from .upstream import Address
 
 if TYPE_CHECKING:
     from ..engine import Engine
     from .replica import Replica
+    from .replication import Replication
 
 __all__ = ["Failover", "FailoverState"]
 
@@ -35,13 +37,14 @@ class Failover:
 
     Args:
         engine: the master.
+        replication: its part in replication.
 
     Attributes:
         state: how far the one is that is under way.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, replication: Replication) -> None:
+        self._engine, self._replication = engine, replication
         self.state = FailoverState.NONE
         self._target: tuple[bytes, int] | None = None
         self._end: int | None = None  # monotonic microseconds
@@ -64,16 +67,11 @@ class Failover:
         self._target, self._is_forced = target, is_forced
         self._end = now + milliseconds * 1000 if milliseconds else None
         self.state = FailoverState.WAITING
-        self.hold_writes()
-
-    def hold_writes(self) -> None:
-        """Nothing is written as long as this lasts, also if CLIENT UNPAUSE ends a pause."""
-        if self.state is not FailoverState.NONE:
-            self._engine.start_pause(UNTIL_IT_IS_OVER, writes_only=True)
+        self._engine.start_pause(UNTIL_IT_IS_OVER, PausedBy.FAILOVER, writes_only=True)
 
     def find(self, host: bytes, port: int) -> Replica | None:
         """The replica with an address."""
-        for replica in self._engine.replicas.all.values():
+        for replica in self._replication.replicas.all.values():
             if (replica.address, replica.port) == (host, port):
                 return replica
         return None
@@ -98,15 +96,15 @@ class Failover:
             self._change_places(replica.address, replica.port)
 
     def _synchronized(self) -> Replica | None:
-        for replica in self._engine.replicas.all.values():
+        for replica in self._replication.replicas.all.values():
             is_meant = self._target in {None, (replica.address, replica.port)}
-            if is_meant and replica.is_online and replica.offset == self._engine.history.offset:
+            if is_meant and replica.is_online and replica.offset == self._replication.history.offset:
                 return replica
         return None
 
     def _change_places(self, host: bytes, port: int) -> None:
         self.state = FailoverState.IN_PROGRESS
-        self._engine.upstream.follow(Address(host.decode("utf-8", "surrogateescape"), port))
+        self._replication.upstream.follow(Address(host.decode("utf-8", "surrogateescape"), port))
 
     def answered(self, *, is_accepted: bool) -> None:
         """The other server has answered PSYNC with FAILOVER."""
@@ -120,12 +118,12 @@ class Failover:
     def abort(self) -> None:
         """This server stays the master, or is it again."""
         if self.is_in_progress:
-            self._engine.upstream.lead()
+            self._replication.upstream.lead()
         self._end_it()
 
     def _end_it(self) -> None:
         self.state, self._end = FailoverState.NONE, None
-        self._engine.end_pause()
+        self._engine.end_pause(PausedBy.FAILOVER)
 
     @property
     def awaits_time(self) -> bool:

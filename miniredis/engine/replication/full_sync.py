@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..replies import LARGE, Output, Pieces
+from .history import History, Position
 from .replica import DATA, FUNCTIONS, Replica, State
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ class FullSync:
 
     Args:
         engine: whose data they are.
+        history: of its data.
         replicas: those of this engine.
     """
 
-    def __init__(self, engine: Engine, replicas: Replicas) -> None:
-        self._engine, self._replicas = engine, replicas
+    def __init__(self, engine: Engine, history: History, replicas: Replicas) -> None:
+        self._engine, self._history, self._replicas = engine, history, replicas
         self._cancel: Callable[[], None] | None = None  # set while one is being written
 
     def begin(self, replica: Replica) -> None:
@@ -55,7 +57,7 @@ class FullSync:
         """Begins a snapshot of the data as they are, for all who wait for such a one."""
         engine, replicas = self._engine, self._replicas
         replicas.send_stream()
-        blocks, start = self._blocks(first.leaves_out), engine.history.offset
+        blocks, start = self._blocks(first.leaves_out), self._history.offset
         begin = engine.environment.begin_snapshot
         content: bytes | None = None
         try:
@@ -75,9 +77,7 @@ class FullSync:
         from ..rdb import snapshot  # few servers have replicas
 
         engine = self._engine
-        position = snapshot.Position(
-            self._replicas.selected_database, engine.history.name, engine.history.offset
-        )
+        position = Position(self._replicas.selected_database, self._history.name, self._history.offset)
         codes = [] if FUNCTIONS in leaves_out else [each.code for each in engine.libraries.libraries]
         return lambda: snapshot.write(
             engine.keyspace,
@@ -93,21 +93,24 @@ class FullSync:
         replica.state, replica.start = State.SAVING, start
         self._replicas.name_database()
         if replica.acknowledges:
-            replica.send(b"+FULLRESYNC %b %d\r\n" % (self._engine.history.name, start))
+            replica.say(b"+FULLRESYNC %b %d\r\n" % (self._history.name, start))
 
     def _ended(self, content: bytes | None) -> None:
         """The snapshot is written, or could not be: then the replicas are to ask again."""
         self._cancel = None
         for replica in self._in(State.SAVING):
-            if content is None:
-                self._engine.hang_up(replica.session)
-                continue
-            replica.state = State.SENDING
-            replica.send(framed(content))
-            for data in replica.kept:
-                replica.send(data)
-            replica.kept = []
+            self._engine.attempt(replica.session, self._hand_over, replica, content)
         self._go_on()
+
+    def _hand_over(self, replica: Replica, content: bytes | None) -> None:
+        if content is None:
+            self._engine.hang_up(replica.session)
+            return
+        replica.state = State.SENDING
+        replica.send(framed(content))
+        for data in replica.kept:
+            replica.send(data)
+        replica.kept = []
 
     def _go_on(self) -> None:
         if waiting := self._in(State.WAITING):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..numbers import leading_long
 from ..replies import pack
-from .history import NO_NAME
+from .history import NO_NAME, Position
 
 if TYPE_CHECKING:
     from ..config import Config
 
-__all__ = ["UNCOUNTED", "Agreed", "Handshake", "HandshakeError", "Position", "handshake"]
+__all__ = ["UNCOUNTED", "Agreed", "Handshake", "HandshakeError", "handshake"]
 
 UNCOUNTED: Final = -1
 """The offset of a stream whose master did not say where it begins: SYNC, which is older than offsets."""
@@ -26,13 +26,6 @@ FOR_NOW: Final = (b"-NOMASTERLINK", b"-LOADING")
 
 class HandshakeError(Exception):
     """The master does not serve this replica now; the text is what Redis logs."""
-
-
-class Position(NamedTuple):
-    """What a replica has: all bytes of a history up to an offset."""
-
-    name: bytes
-    offset: int
 
 
 class Agreed(NamedTuple):

@@ -8,13 +8,27 @@ it missed are still here (PSYNC); else it needs all data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
-__all__ = ["History"]
+__all__ = ["NO_NAME", "History", "Position"]
 
 NO_NAME: Final = b"0" * 40
 
 NEVER: Final = -1
+
+
+class Position(NamedTuple):
+    """Where the data of a server, or of a snapshot, are in a history: they have all its bytes up to there.
+
+    Attributes:
+        database: the index of the one that the stream is in.
+        name: of the history.
+        offset: in it.
+    """
+
+    database: int
+    name: bytes
+    offset: int
 
 
 class History:
@@ -97,6 +111,21 @@ class History:
         self._kept.clear()
         self.is_kept = True
         self._forget_former()
+
+    def restore(self, name: bytes, offset: int, *, is_master: bool) -> None:
+        """The data come from a file, and were in a history when it was written.
+
+        Args:
+            name: of that history.
+            offset: in it.
+            is_master: what is done from now on is a history of its own, which continues that one.
+        """
+        self.offset = offset
+        if is_master:
+            self.former_name, self.former_end = name, offset + 1
+            self.is_kept = True
+        else:
+            self.name = name
 
     def rename(self, name: bytes) -> None:
         """The master goes on under another name; what there was until now is the same."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF
+from ..client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
+from ..replay import NEVER
+from ..replies import pack
 from ..requests import FastLane, RequestParser, size_of
 from ..session import Session
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from ..keyspace import Database
 
 __all__ = ["MasterSession"]
 
@@ -22,31 +25,74 @@ class MasterSession(Session):
 
     Args:
         engine: the replica.
-        number: the client's.
-        offset: how many bytes of the stream had been applied before.
+        database: the one that the stream is in.
+        is_counted: the master said where its stream begins.
 
     Attributes:
+        is_counted: offsets of this stream mean something to the master.
         applied: how many bytes of the stream have been applied; a transaction is, once it is over.
         received: how many have come.
         has_failed: the stream cannot be read any further, or what it did is not known.
     """
 
-    __slots__ = ("_begun_at", "_unapplied", "applied", "has_failed", "received")
+    __slots__ = ("_begun_at", "_unapplied", "applied", "has_failed", "is_counted", "received")
     must_obey = True
 
-    def __init__(self, engine: Engine, number: int, offset: int) -> None:
-        super().__init__(engine, number, RequestParser(FastLane(), lambda: LONGEST), engine.now)
+    def __init__(self, engine: Engine, database: Database, *, is_counted: bool) -> None:
+        super().__init__(engine, engine.new_number(), RequestParser(FastLane(), lambda: LONGEST), engine.now)
         self.flags = MASTER | REPLIES_OFF
-        self.applied = self.received = offset
+        self.db = database
+        self.is_counted = is_counted
+        self.applied = self.received = engine.replication.history.offset
         self.has_failed = False
         self._unapplied = bytearray()
         self._begun_at = 0  # where the transaction that is open began
 
-    def feed(self, data: bytes) -> None:
-        """Takes bytes of the stream, which the engine is to run."""
+    # The stream
+
+    def receive(self, data: bytes) -> None:
+        """Takes bytes of the stream, cut anywhere, and runs what is whole in them."""
+        self.last_active = self.engine.now
+        self.engine.statistics.count_replication_input(len(data))
+        self.flags |= UNREAD
         self.received += len(data)
         self._unapplied += data
         self.parser.feed(data)
+        self.run_stream()
+
+    def run_stream(self) -> None:
+        """Runs what has come, unless something holds it up."""
+        if self.flags & UNREAD and self.waiter is None and not self.engine.conditions.busy:
+            self.resume()
+
+    def resume(self) -> None:
+        """Runs what has come; no key expires for it but by the master's own word."""
+        keyspace = self.engine.keyspace
+        keyspace.milliseconds = NEVER
+        try:
+            super().resume()
+        finally:
+            keyspace.milliseconds = keyspace.wall
+
+    def pass_on(self) -> None:
+        """Counts what was applied; replicas of this replica get it as it came."""
+        replication = self.engine.replication
+        replication.upstream.database = self.db.index
+        if applied := self.count():
+            replication.replicas.pass_on(applied)
+
+    def acknowledgement(self, before: list[bytes] | None) -> bytes:
+        """What tells the master how far this replica is.
+
+        Args:
+            before: the command of the master that asks for it, which is not yet applied.
+        """
+        if not self.is_counted:
+            return b""
+        offset = self.applied if before is None else self.position_before(before)
+        return pack((b"REPLCONF", b"ACK", b"%d" % offset))
+
+    # Its bytes
 
     def count(self) -> bytes:
         """Counts what was applied since the last time; returns these bytes, as the master sent them."""

@@ -7,17 +7,46 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from ..keyspace import Keyspace
-from ..rdb.kinds import AUX
 from ..rdb.loading import load_in_steps
-from ..rdb.reader import BadDataError, FileReader, Reader
-from ..rdb.snapshot import MAGIC, VERSION_DIGITS
+from ..rdb.reader import FileReader
 
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["replace_data"]
+__all__ = ["Loading"]
 
-DATABASE_OF_STREAM: Final = b"repl-stream-db"
+KEYS_AT_ONCE: Final = 16
+
+
+class Loading:
+    """Loads one snapshot, a few keys at a time.
+
+    Args:
+        engine: the replica.
+        snapshot: of the master's data.
+        behind: what came of the stream behind the snapshot.
+    """
+
+    def __init__(self, engine: Engine, snapshot: bytes, behind: bytes) -> None:
+        self._steps = replace_data(engine, snapshot)
+        self.behind = behind
+
+    def load_some(self) -> int | None:
+        """Loads a few keys; returns the database in which the stream goes on once all are loaded.
+
+        Raises:
+            BadSnapshotError: the snapshot is damaged, or has what is not here; the data are as they were.
+        """
+        try:
+            for _ in range(KEYS_AT_ONCE):
+                next(self._steps)
+        except StopIteration as end:
+            return int(end.value)
+        return None
+
+    def close(self) -> None:
+        """Drops what was loaded."""
+        self._steps.close()
 
 
 def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
@@ -33,7 +62,7 @@ def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
     incoming = Keyspace(len(keyspace.databases))
     incoming.milliseconds = incoming.wall = keyspace.wall
     libraries = engine.libraries.prepare()
-    yield from load_in_steps(
+    loaded = yield from load_in_steps(
         FileReader(BytesIO(snapshot).read, len(snapshot)),
         incoming,
         libraries,
@@ -47,18 +76,4 @@ def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
     engine.waiting.serve_ready()
     if engine.environment.journal is not None:
         engine.environment.journal.begin_again()
-    return database_of_stream(snapshot) % len(keyspace.databases)
-
-
-def database_of_stream(snapshot: bytes) -> int:
-    """In which database the stream of a master's master was; 0 if the snapshot does not say."""
-    reader = Reader(snapshot)
-    try:
-        reader.take(len(MAGIC) + VERSION_DIGITS)
-        while reader.byte() == AUX:
-            name, value = reader.string(), reader.string()
-            if name == DATABASE_OF_STREAM and value.isdigit():
-                return int(value)
-    except BadDataError:
-        pass
-    return 0
+    return loaded.position.database % len(keyspace.databases) if loaded.position else 0

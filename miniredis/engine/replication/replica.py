@@ -109,7 +109,12 @@ class Replica:
             self.send(data)
 
     def send(self, data: Output) -> None:
-        """Sends it bytes when the tick ends."""
+        """Sends it bytes of the data when the tick ends."""
+        self.session.engine.statistics.replication_output_bytes += len(data)
+        self.say(data)
+
+    def say(self, data: Output) -> None:
+        """Sends it bytes that are no data, likewise."""
         session = self.session
         session.outgoing.append(data)
         session.engine.outbox[session] = None

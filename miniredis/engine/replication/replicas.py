@@ -19,6 +19,7 @@ from .replica import Replica, State
 if TYPE_CHECKING:
     from ..engine import Engine
     from ..session import Session
+    from .replication import Replication
 
 __all__ = ["Replicas"]
 
@@ -36,6 +37,7 @@ class Replicas:
 
     Args:
         engine: the master; or a replica that has replicas itself.
+        replication: its part in replication.
 
     Attributes:
         all: by the session, in the order in which they came.
@@ -45,12 +47,12 @@ class Replicas:
         failed_partial_syncs: how many wanted to, and could not.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, replication: Replication) -> None:
+        self._engine, self._replication = engine, replication
         self.all: dict[Session, Replica] = {}
         self.acks = Acks(engine, self)
         self.reset_statistics()
-        self._full_sync = FullSync(engine, self)
+        self._full_sync = FullSync(engine, replication.history, self)
         self._reader = EffectReader(self._write, hears_messages=True)
         self._new: list[bytes] = []  # of the stream, not handed out yet
         self._second = self._none_since = 0
@@ -70,7 +72,7 @@ class Replicas:
             name: of the history that it knows.
             start: the number of the first byte that it has not.
         """
-        history = self._engine.history
+        history = self._replication.history
         if not history.has(name.lower(), start):
             self.failed_partial_syncs += name[:1] != b"?"
             return False
@@ -78,14 +80,15 @@ class Replicas:
         self.send_stream()  # the others get it first, so that it is not given to this one twice
         self._add(replica, State.ONLINE)
         named = b" " + history.name if replica.knows_names else b""
-        replica.send(b"+CONTINUE%b\r\n%b" % (named, history.since(start)))
+        replica.say(b"+CONTINUE%b\r\n" % named)
+        replica.send(history.since(start))
         return True
 
     def synchronize(self, replica: Replica) -> None:
         """Gives a replica all data, and the stream behind them."""
         self.full_syncs += 1
         self._add(replica, State.WAITING)
-        self._engine.history.keep()
+        self._replication.history.keep()
         self._read()
         self._full_sync.begin(replica)
 
@@ -122,8 +125,8 @@ class Replicas:
     # The stream
 
     def _read(self) -> None:
-        if self._is_master and self._engine.history.is_kept:
-            self._engine.read_effects(self._reader)
+        if self._is_master and self._replication.history.is_kept:
+            self._engine.recording.add_reader(self._reader)
 
     def lead(self) -> None:
         """This server is a master: what it does goes to its replicas."""
@@ -134,14 +137,14 @@ class Replicas:
     def follow(self) -> None:
         """This server is a replica: its replicas get what its master sends, by ``pass_on``."""
         self._is_master = False
-        self._engine.end_reading(self._reader)
+        self._engine.recording.remove_reader(self._reader)
 
     def _write(self, effect: Effect) -> None:
         self.pass_on(pack(tuple(effect)))
 
     def pass_on(self, data: bytes) -> None:
         """Adds bytes to the stream."""
-        self._engine.history.append(data)
+        self._replication.history.append(data)
         if self.all:
             self._new.append(data)
 
@@ -149,7 +152,7 @@ class Replicas:
     def selected_database(self) -> int:
         """The database that the stream is in."""
         if not self._is_master:
-            return self._engine.upstream.database
+            return self._replication.upstream.database
         return self._reader.selected or 0
 
     def name_database(self) -> None:
@@ -158,7 +161,7 @@ class Replicas:
 
     def send_stream(self) -> None:
         """Hands out what is new in the stream."""
-        self._engine.upstream.count()
+        self._replication.upstream.link.pass_on()
         if self.acks.are_asked_for and self._is_master and self._engine.conditions.pause is None:
             self.acks.are_asked_for = False
             self._write(ASK_FOR_ACK)
@@ -190,7 +193,7 @@ class Replicas:
     def _history_ends(self) -> int | None:
         """The second in which a history that no replica follows is forgotten; None if it is not."""
         patience = self._engine.config.integer("repl-backlog-ttl")
-        is_followed = self.all or not self._is_master or not self._engine.history.is_kept
+        is_followed = self.all or not self._is_master or not self._replication.history.is_kept
         return None if is_followed or not patience else self._none_since + patience + 1
 
     def next_deadline(self) -> int | None:
@@ -205,17 +208,17 @@ class Replicas:
             return
         ends = self._history_ends
         if ends is not None and ends <= self._second:
-            self._engine.history.forget()
-            self._engine.end_reading(self._reader)
+            self._replication.history.forget()
+            self._engine.recording.remove_reader(self._reader)
         config = self._engine.config
         period = config.integer("repl-ping-replica-period")
-        may_ping = self._is_master and self._engine.failover.state is FailoverState.NONE
+        may_ping = self._is_master and self._replication.failover.state is FailoverState.NONE
         if self.all and may_ping and self._second // period != before // period:
             self._write(PING)
         longest = config.integer("repl-timeout")
         for replica in tuple(self.all.values()):
             if replica.state in {State.WAITING, State.SAVING}:
-                replica.send(SIGN_OF_LIFE)
+                replica.say(SIGN_OF_LIFE)
             elif replica.acknowledges and self.lag_of(replica) > longest:
                 self._engine.hang_up(replica.session)
         self.acks.count()

@@ -1,6 +1,6 @@
 -- The table `redis`, and how a script is run.
 --
--- Arguments: the functions of Python's, the sandbox, and what encodes replies.
+-- Arguments: Python's functions (callbacks.py), the sandbox, and the encoder of replies (replies.lua).
 
 local host, sandbox, replies = ...
 
@@ -13,8 +13,8 @@ local encode, forget = replies.encode, replies.forget
 local handler, watch, clean, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.globals
 local trimmed, enough = sandbox.trimmed, sandbox.enough
 local STATUS, ERROR, NO_MEMORY, COLLECT = 1, 2, 3, 4
-local MANY = 32 -- arguments that travel as one string, since those that travel one by one are copied anew for each
-local CROWDED = 65536 -- KiB in use from which on writing a reply may need more memory than the script has left
+local MANY = 32 -- arguments: more are passed to Python as one string, because passing each takes quadratic time
+local CROWDED = 65536 -- KiB in use: from here on, encoding a reply may need more memory than the script has left
 
 local script_resp = 2
 
@@ -26,7 +26,7 @@ local function raise(text)
     error(failure(text))
 end
 
--- The arguments as Redis takes them from Lua: strings, and numbers with 17 digits; nil if another is among them.
+-- The arguments of a command as strings, numbers with 17 digits, as in Redis; nil if one has another type.
 local function words(...)
     local arguments = {...}
     for index = 1, select("#", ...) do
@@ -175,7 +175,7 @@ end
 
 -- Running
 
--- What `encode` returns for a reply; or nil, the text of an error, and whether it was counted already.
+-- Returns what `encode` returns; or nil, the text of an error, and whether the error was counted already.
 local function reply(ok, result, resp, name)
     local text
     if type(result) == "table" then
@@ -196,7 +196,7 @@ local function reply(ok, result, resp, name)
     return nil, text, result.ignore_error_stats_update and true or false
 end
 
--- An error as a table without metamethods, which are a script's: what they do is limited as that is.
+-- Copies an error without its metamethods. They are a script's, so this runs within the limits of scripts.
 local function plain(result)
     return {
         err = result.err, line = result.line, source = result.source,
@@ -209,7 +209,7 @@ local function raw(result)
 end
 
 local function conclude(ok, result, resp, name)
-    -- What is written here was not foreseen by the script: it may have used up all that it may have.
+    -- The script may have used up its memory, and what is allocated from here on is not its fault.
     if ok then
         if gcinfo() > CROWDED then host.make_room() end
     elseif type(result) == "table" then

@@ -34,7 +34,7 @@ local function number(value, config)
     return format(config.format, value)
 end
 
--- How long a table is as an array; nil if it is none.
+-- The length of a table as an array; nil if it is no array.
 local function array_length(value, config)
     local most, items = 0, 0
     for key in next, value do
@@ -97,7 +97,7 @@ function encode(value, parts, depth, config)
     end
 end
 
--- Reading. A token is its kind, its value, where it begins, and where to go on.
+-- Reading. A token is four values: its kind, its value, its place, and the place behind it.
 
 local SINGLE = {["{"] = "T_OBJ_BEGIN", ["}"] = "T_OBJ_END", ["["] = "T_ARR_BEGIN", ["]"] = "T_ARR_END",
                 [":"] = "T_COLON", [","] = "T_COMMA"}
@@ -118,7 +118,7 @@ local function utf8(code)
                 0x80 + code % 64)
 end
 
--- The character of an escape \uXXXX and how long that is; nil if it is none.
+-- The character of an escape \uXXXX and the length of the escape; nil if it is not valid.
 local function unicode(text, at)
     local digits = match(text, "^%x%x%x%x", at + 2)
     if not digits then return nil end

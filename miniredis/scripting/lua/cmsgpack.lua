@@ -109,7 +109,7 @@ function cmsgpack.pack(...)
     return concat(parts)
 end
 
--- Reading: `state` has the text and the place behind what was read
+-- Reading: `state` has the text and the number of bytes that were read
 
 local function take(state, size)
     local at = state.at

@@ -1,6 +1,6 @@
--- Integers as bytes, for libraries. Small ones are written and read here: a call to Python takes longer.
+-- Integers as bytes, for libraries. Small ones are converted here, because a call to Python takes longer.
 --
--- Arguments: the functions of Python's, and the sandbox.
+-- Arguments: Python's functions (callbacks.py), and the sandbox.
 
 local host, sandbox = ...
 local char, byte = string.char, string.byte
@@ -24,7 +24,7 @@ local function put(value, size, big)
     return big and char(d, c, b, a) or char(a, b, c, d)
 end
 
--- The integer in some bytes.
+-- The integer that bytes encode.
 local function get(text, big, signed)
     local size = #text
     if size > 4 or size == 3 or size == 0 then return get_integer(text, big, signed) end

@@ -1,6 +1,6 @@
--- Libraries of functions: how one is loaded. While it is, scripts see `redis` alone, and little of that.
+-- Loads libraries of functions. While one is loaded, its code sees only `redis`, with few of its functions.
 --
--- Arguments: the functions of Python's, the sandbox, and the part of the API that every world has.
+-- Arguments: Python's functions (callbacks.py), the sandbox, and the API (api.lua).
 
 local host, sandbox, api = ...
 local type, tostring, next, pairs, select, rawxpcall = type, tostring, next, pairs, select, xpcall
@@ -90,7 +90,7 @@ end
 setmetatable(redis, {__index = sandbox.absent})
 local seen = setmetatable({redis = sandbox.readonly(redis)}, {__index = sandbox.absent})
 
--- What a library registers; or nil and what is wrong.
+-- Returns the functions that a library registers; or nil and an error.
 local function load(chunk)
     registered = {}
     sandbox.watch()
@@ -100,7 +100,7 @@ local function load(chunk)
     registered = nil
     sandbox.see(globals)
     sandbox.clean()
-    host.lift_limit() -- what is returned may need room that the library has left none of
+    host.lift_limit() -- the library may have used up the memory that the result needs
     if ok then return found end
     return nil, type(problem) == "table" and tostring(problem.err) or tostring(problem)
 end

@@ -1,24 +1,24 @@
--- What a script returns, in the wire form of the client that called it.
+-- Encodes the result of a script for the protocol of the client that called it.
 --
--- The reply is written as a list of short texts, joined at the end. A long string is never copied in Lua: Python
--- joins it with what stands before and after it, outside the memory of scripts.
+-- The reply is built as a list of short texts, joined at the end. A long string is never copied in Lua: Python
+-- joins it with the texts before and after it, outside the memory of scripts.
 --
--- Arguments: the functions of Python's, and the sandbox.
+-- Arguments: Python's functions (callbacks.py), and the sandbox.
 
 local host, sandbox = ...
 local trimmed, check_killed = sandbox.trimmed, sandbox.check_killed
 
 local LEAST, MOST = -2 ^ 63, 2 ^ 63
--- Redis keeps what it has begun to encode on Lua's stack, whose slots are limited; `depth` counts them.
+-- Redis keeps the tables that it is encoding on Lua's stack, whose slots are limited; `depth` counts them.
 local SLOTS, NEEDED = 8000, 4
-local LONG = 4096 -- bytes from which on a string is not copied
-local MOST_TEXTS = 4096 -- that are joined at a time
-local MOST_BYTES = 2 ^ 30 -- that a reply may have, if it has the same strings more than once
+local LONG = 4096 -- bytes; a string of this length or more is not copied
+local MOST_TEXTS = 4096 -- are joined at a time
+local MOST_BYTES = 2 ^ 30 -- in a reply that has the same strings more than once
 local rawget, type, next, gsub, format, concat = rawget, type, next, string.gsub, string.format, table.concat
 local error, gcinfo, max = error, gcinfo, math.max
 
-local texts, count -- what is to be joined next
-local pieces, finished -- joined texts and long strings, in their order, and how many there are
+local texts, count -- the short texts to be joined next, and their number
+local pieces, finished -- joined texts and long strings, in their order, and their number
 local room -- bytes that the reply may still have
 
 local function add_piece(piece)
@@ -44,7 +44,7 @@ local function one_line(text)
     return (gsub(text, "[\r\n]", " "))
 end
 
--- A status or an error ends where a string of C's does.
+-- The text of a status or an error, which Redis keeps as a C string.
 local function until_nul(text)
     return (gsub(text, "%z.*", ""))
 end
@@ -110,7 +110,7 @@ local function put_set(value, resp, script_resp, depth)
     for key in next, value do put_value(key, resp, script_resp, depth + 3) end
 end
 
--- Puts a verbatim string; returns whether the table is one.
+-- Adds a verbatim string to the reply; returns whether the table is one.
 local function put_verbatim(value, resp)
     local kind, text = rawget(value, "format"), rawget(value, "string")
     if type(kind) ~= "string" or type(text) ~= "string" then return false end
@@ -165,7 +165,7 @@ function put_value(value, resp, script_resp, depth)
     put(of_scalar(value, kind, resp, script_resp))
 end
 
--- The reply as a string; or true and a long string that is all of it; or a table of pieces that are to be joined.
+-- Returns the reply as a string; or true and a long string that is the result; or a table of pieces to be joined.
 local function encode(value, resp, script_resp)
     local kind = type(value)
     if kind == "string" then
@@ -175,14 +175,14 @@ local function encode(value, resp, script_resp)
     if kind ~= "table" then return of_scalar(value, kind, resp, script_resp) end
     texts, count, pieces, finished = {}, 0, {}, 0
     local found = pieces
-    room = max(MOST_BYTES, 2048 * gcinfo()) -- twice what is in use: enough for anything that has no string twice
+    room = max(MOST_BYTES, 2048 * gcinfo()) -- twice the memory in use: enough for a reply with no string twice
     put_table(value, resp, script_resp, 2)
     if finished == 0 then return concat(texts, "", 1, count) end
     flush()
     return found
 end
 
--- The last reply is not needed any more: it would count as what the next script has in use.
+-- Drops the last reply, which would count as memory of the next script.
 local function forget()
     texts, pieces = nil, nil
 end

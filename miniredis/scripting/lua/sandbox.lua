@@ -1,13 +1,13 @@
--- The world that scripts see: which globals there are, and that none of them can be changed.
+-- The globals that scripts see, none of which they can change.
 --
--- This chunk is named "=[C]", so that its functions look in error messages as the C functions that they stand
--- for. A script can choose that name for a function of its own: what is trusted is told by a function's
--- environment, which no script can choose.
+-- This chunk is named "=[C]", so that its functions look in error messages like the C functions that they replace.
+-- A script can give that name to a function of its own. So a function is trusted by its environment, which no
+-- script can choose.
 --
--- A table that scripts may read and not change is an empty proxy in front of the real one. The natives that would
--- see through a proxy (next, pairs, rawget, rawset, getmetatable, setmetatable) are replaced.
+-- A table that scripts may read but not change is an empty proxy in front of the real one. The native functions
+-- that would see the proxy itself (next, pairs, rawget, rawset, getmetatable, setmetatable) are replaced.
 --
--- Arguments: the functions of Python's that the chunk needs (see callbacks.py).
+-- Arguments: Python's functions (callbacks.py).
 
 local host = ...
 
@@ -24,10 +24,10 @@ local patch, interrupt = host.patch, host.interrupt
 
 local READ_ONLY = "Attempt to modify a readonly table"
 local ERROR_IN_HANDLER = "error in error handling"
-local INSTRUCTIONS = 100000 -- between two looks at whether the script is to be killed
+local INSTRUCTIONS = 100000 -- between two checks whether the script must end
 
-local real = {} -- what each proxy stands for
-local shown = {} -- what getmetatable tells of a proxy
+local real = {} -- of each proxy, the table behind it
+local shown = {} -- of each proxy, the result of getmetatable
 
 local function readonly(table, shows)
     local proxy = {}
@@ -38,7 +38,7 @@ local function readonly(table, shows)
     })
 end
 
--- Errors that point at the caller of the function that looks like a native one
+-- Errors: those of a function that replaces a native one name the line of its caller
 
 local function relay(name, ok, ...)
     if ok then return ... end
@@ -50,7 +50,7 @@ local function relay(name, ok, ...)
     error(message, 3)
 end
 
--- What is called through here may raise errors without a place (level 0): they are its caller's.
+-- Wraps a function, which may raise errors without a place (level 0): they get the place of its caller.
 local function native(name, body)
     return function(...)
         return relay(name, rawpcall(body, ...))
@@ -66,7 +66,7 @@ local function argument(level, ...)
     error(wrong_type(...), level + 1)
 end
 
--- The same for what is called through `native`.
+-- Raises the error for a bad argument, in a function that `native` wraps.
 local function bad_argument(number, name, text)
     error("bad argument #" .. number .. " to '" .. name .. "' (" .. text .. ")", 0)
 end
@@ -81,18 +81,18 @@ end
 
 local environment -- the globals as scripts see them
 
--- Whether a function is a script's own, and not one of those here or in C.
+-- Whether a function is a script's own, and neither in this file nor in C.
 local function is_foreign(body)
     return getfenv(body) == environment
 end
 
--- What a function of Python's made; nil where Lua has no room for it.
+-- Checks the result of a Python function, which is nil if Lua has no room for it.
 local function enough(value)
     if value == nil then error("not enough memory", 0) end
     return value
 end
 
--- A text without the line ends at its end.
+-- The text without line ends at its end.
 local function trimmed(text)
     local last = #text
     while last > 0 do
@@ -103,7 +103,7 @@ local function trimmed(text)
     return sub(text, 1, last)
 end
 
--- The end of a script that runs for too long. There may be no memory left by then: all that it takes is there before.
+-- Ending a script that runs for too long. By then no memory may be left, so `watch` allocates the error before.
 
 local killed = false
 local ending -- the error with which the script ends
@@ -121,7 +121,7 @@ end
 
 local function hook()
     if not is_killed() then return sethook(hook, "", INSTRUCTIONS) end
-    sethook(hook, "l") -- from now on at each line, so that the script cannot go on by catching the error
+    sethook(hook, "l") -- called at each line from now on, so that the script cannot go on by catching the error
     if getfenv(2) == environment then error(ending) end
 end
 
@@ -131,7 +131,7 @@ local function watch()
     sethook(hook, "", INSTRUCTIONS)
 end
 
--- The same where a script calls what takes long although it is few instructions.
+-- Ends the script if it must end; called in functions that take long without many instructions of Lua.
 local function check_killed()
     if is_killed() then
         sethook(hook, "l")
@@ -139,7 +139,7 @@ local function check_killed()
     end
 end
 
--- The same for loops that are ours, each turn of which is short.
+-- Calls `check_killed` now and then; called in each turn of our own loops, whose turns are short.
 local turns = 0
 local function take_turn()
     turns = turns + 1
@@ -150,8 +150,8 @@ local function watch_thread(thread) -- each coroutine has a hook of its own
     sethook(thread, hook, killed and "l" or "", INSTRUCTIONS)
 end
 
--- What becomes of an error that nobody caught: where it was raised is added. A native function is passed
--- over, for its caller is at fault; the functions here count as native, whatever is between them and C.
+-- Adds the source and the line to an error that the script did not catch. If a native function raised it, they are
+-- those of its caller. The functions of this file count as native, with all that they call down to C.
 
 local function is_native(info)
     return info.what == "C" or (info.func and not is_foreign(info.func))
@@ -165,7 +165,7 @@ local function culprit()
         level = level + 1
         info = getinfo(level, "Slf")
     until not info or info.what == "C" or not is_native(info)
-    return info and info.func ~= rawxpcall and info or nil -- nobody called what Redis itself called
+    return info and info.func ~= rawxpcall and info or nil -- nil if Redis itself called the function
 end
 
 local function handler(problem)
@@ -180,7 +180,7 @@ local function handler(problem)
     return problem
 end
 
--- Numbers as C's int, which Redis makes of some arguments: what does not fit loses its upper bits.
+-- A number as C's int, to which Redis converts some arguments: a large one loses its upper bits.
 local function c_int(number)
     if not (number > -2 ^ 63 and number < 2 ^ 63) then return 0 end
     local bits = (number < 0 and ceil(number) or floor(number)) % 2 ^ 32
@@ -249,7 +249,7 @@ end
 
 local MOST_RESULTS = 8000
 
--- The native one adds up its bounds without minding that integers end.
+-- The native function computes the number of results without checking for integer overflow.
 function api.unpack(...)
     local table, first, last = ...
     if type(table) ~= "table" then argument(2, 1, "unpack", "table", select("#", ...), table) end
@@ -258,10 +258,10 @@ function api.unpack(...)
     if not first then argument(2, 2, "unpack", "number", 3, (select(2, ...))) end
     if not last then argument(2, 3, "unpack", "number", 3, (select(3, ...))) end
     if c_int(last) - c_int(first) >= MOST_RESULTS then error("too many results to unpack", 2) end
-    return relay("unpack", rawpcall(unpack, ...)) -- as given: each argument takes the room of one result
+    return relay("unpack", rawpcall(unpack, ...)) -- all arguments: each takes the slot of one result
 end
 
--- Where a stack is at its end no hook can be called: whoever catches errors there is asked to end here.
+-- With a full stack no hook can be called, so a script that catches stack overflows is checked here.
 local function check_stacks(problem)
     if type(problem) == "string" and (find(problem, "stack overflow", 1, true) or problem == ERROR_IN_HANDLER) then
         check_killed()
@@ -273,7 +273,7 @@ local function outcome(ok, ...)
     local problem = ...
     check_stacks(problem)
     if problem == "not enough memory" then
-        rawcollect("collect") -- Lua 5.1 does not try that by itself
+        rawcollect("collect") -- Lua 5.1 does not do that by itself
         check_killed()
     end
     if type(problem) == "table" then
@@ -297,7 +297,7 @@ function api.xpcall(...)
     if select("#", ...) < 2 then error("bad argument #2 to 'xpcall' (value expected)", 2) end
     local body, handle = ...
     return as_it_is(rawxpcall(body, function(problem)
-        if killed then return problem end -- in a hook, where no hook would end the script's handler
+        if killed then return problem end -- called from a hook, in which no hook could end the script's handler
         return handle(problem)
     end))
 end
@@ -311,13 +311,13 @@ local function compile(code, name)
 end
 
 local function load_text(code, name)
-    if code:byte() == 27 then code = " " .. code end -- it would be bytecode: to Redis it is a text
+    if code:byte() == 27 then code = " " .. code end -- Lua would take it for bytecode; Redis takes it for text
     local chunk, problem = compile(code, name)
     if not chunk then return nil, problem end
     return setfenv(chunk, environment)
 end
 
--- What Python has compiled is a script's.
+-- Gives a chunk that Python has compiled the globals of scripts.
 local function adopt(chunk)
     return setfenv(chunk, environment)
 end
@@ -365,7 +365,7 @@ function api.collectgarbage(option, value)
     return result
 end
 
--- Strings: the matcher calls itself for each operator in a pattern, and the stack of C is not without end
+-- Strings: the matcher calls itself for each operator in a pattern, and the C stack is limited
 
 local OPERATORS = 1000
 
@@ -389,7 +389,7 @@ local function checked_gsub(...)
     if type(replacement) ~= "function" then
         return relay("gsub", rawpcall(gsub, ...))
     end
-    local inside = false -- an error in the replacement says itself where it was
+    local inside = false -- an error in the replacement function has its place already
     local function back(...) inside = false; return ... end
     local function replace(...) inside = true; return back(replacement(...)) end
     local function outcome(ok, ...)
@@ -526,7 +526,7 @@ end
 setmetatable(globals, {__index = absent})
 environment = readonly(globals, readonly({__index = absent}))
 
--- Lets scripts see other globals.
+-- Replaces the globals that scripts see.
 local function see(others)
     getmetatable(environment).__index = others
 end
@@ -536,7 +536,7 @@ proxies[#proxies + 1] = shown.string
 proxies[#proxies + 1] = shown[environment]
 globals._G = environment
 
--- What a script put behind a proxy's back does not outlive it.
+-- Removes what a script has written into proxies by a way around their metatables.
 local function clean()
     for index = 1, #proxies do
         local proxy = proxies[index]
@@ -548,7 +548,7 @@ local function clean()
     end
 end
 
--- cjson's null: a value of its own that is no table
+-- cjson's null: a userdata
 local null = newproxy(true)
 getmetatable(null).__tostring = function() return "userdata: (nil)" end
 

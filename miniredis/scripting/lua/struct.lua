@@ -1,4 +1,4 @@
--- The library `struct`: numbers and strings as bytes, after a format.
+-- The library `struct`: numbers and strings as bytes, in a given format.
 
 local host, sandbox, integers = ...
 local wrong_type, bad_argument, enough = sandbox.wrong_type, sandbox.bad_argument, sandbox.enough
@@ -85,7 +85,7 @@ local struct = {}
 function struct.pack(...)
     local count, state = select("#", ...), reader(text_argument("pack", 1, select("#", ...), (...)))
     local parts, total, position = {}, 0, 2
-    count = count + 1 -- behind its arguments, the original has put a nil
+    count = count + 1 -- the original puts a nil behind its arguments
     while state.at <= #state.text do
         local option = next_option(state)
         local size = size_of(state, option)
@@ -128,7 +128,7 @@ function struct.unpack(...)
     offset = offset == nil and 1 or number_argument("unpack", 3, count, offset)
     offset = offset < 0 and math.ceil(offset) or floor(offset)
     if offset == 0 then bad_argument(3, "unpack", "offset must be 1 or greater") end
-    -- Counted without a sign, so that a negative one is beyond the end of any data.
+    -- The original's offset is unsigned, so that a negative one is beyond the end of any data.
     local results, length, at = {}, 0, offset < 0 and 2 ^ 63 or offset - 1
     local function check(size)
         if size > #data or at > #data - size then

@@ -1,4 +1,4 @@
-"""What the judge of a chaos run says of journals."""
+"""The verdicts on journals by the judge of a chaos run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States of a server for tests of snapshots, and what there is to be seen of one."""
+"""Data for tests of snapshots, and ``portrait``, which shows all data of a server for comparison."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ def fill_at_random(server: tuple[str, int], docs: tuple[str, int], seed: int) ->
     """Sends random commands of all types, of which many do nothing.
 
     Args:
-        server: where to.
-        docs: a server that tells which commands there are.
-        seed: decides what is sent.
+        server: the address of the server that gets the commands.
+        docs: the address of a server whose COMMAND DOCS describe the commands.
+        seed: decides which commands are sent.
     """
     luck = random.Random(seed)  # noqa: S311
     with RawConnection(*docs) as connection:
@@ -119,8 +119,8 @@ def fill_at_random(server: tuple[str, int], docs: tuple[str, int], seed: int) ->
 def portrait(port: int) -> dict[object, object]:
     """All that clients can see of the data of a server, whatever order its tables have.
 
-    A key that shrank may have been encoded as a larger one, which is not kept; so those that random commands
-    made are not asked for that. Nor are strings: their encoding tells how they came about.
+    The encoding is left out for keys of random commands: one that shrank may still have its larger encoding,
+    which a snapshot does not keep. It is left out for strings, whose encoding depends on how they were made.
     """
     seen: dict[object, object] = {}
     with redis.Redis(port=port) as client:
@@ -145,7 +145,7 @@ def portrait_of(client: Any, key: bytes, kind: bytes) -> list[object]:
 
 @contextmanager
 def real_in(folder: Path, *flags: str) -> Iterator[int]:
-    """A real server that loads ``dump.rdb`` of a folder, if it is there; gives its port."""
+    """Starts a real server that loads ``dump.rdb`` of a folder, if it is there; yields its port."""
     process, port = start_real(find_real_redis(), folder, "--enable-debug-command", "yes", *flags)
     try:
         yield port
@@ -154,7 +154,7 @@ def real_in(folder: Path, *flags: str) -> Iterator[int]:
 
 
 def new_engine(**directives: str) -> Engine:
-    """An engine of this process, at the time that it is."""
+    """An engine in this process, at the current time."""
     config = Config({"enable-debug-command": "yes", "port": "0", **directives})
     return Engine(config, RealClock().now(), environment=this_process())
 

@@ -56,7 +56,7 @@ class TurnedOn(Server):
             each()
         self.engine.receive(self.session, encode(*map(str, words)), self.now)
         self.engine.settle(self.now)
-        self.journal.write(self.engine.take_effects())
+        self.journal.write(self.engine.recording.take())
         return self.session.take_output()
 
     def push(self, *, is_kept: bool = True) -> None:

@@ -52,7 +52,7 @@ class Server:
     def ask(self, *words: str | int) -> bytes:
         self.engine.receive(self.session, encode(*map(str, words)), self.now)
         self.engine.settle(self.now)
-        self.journal.write(self.engine.take_effects())
+        self.journal.write(self.engine.recording.take())
         while self.later:
             self.later.pop(0)()
         return self.session.take_output()
@@ -176,7 +176,7 @@ def test_a_script_that_lets_others_in_is_there_whole_or_not_at_all() -> None:
         if engine.keyspace.databases[0].values:
             server.journal.rewrite()
         engine.settle(NOW)
-        others.append(engine.take_effects())
+        others.append(engine.recording.take())
         server.journal.write(others[-1])
 
     engine.move_into(
@@ -344,7 +344,7 @@ def test_keys_that_expired_while_the_server_was_away_are_gone_and_say_so() -> No
     again.engine.receive(again.session, encode("GET", "k"), later)
     again.engine.settle(later)
     assert again.session.take_output() == b"$-1\r\n"
-    assert again.engine.take_effects()[-1] == [b"DEL", b"k"]
+    assert again.engine.recording.take()[-1] == [b"DEL", b"k"]
 
 
 def test_a_key_that_an_effect_makes_permanent_is_there_though_its_time_had_come() -> None:

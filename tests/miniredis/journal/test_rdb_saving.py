@@ -533,7 +533,10 @@ def test_a_server_without_save_and_dbfilename_touches_no_file(
     for given in ({}, {"dir": folder, "appendonly": "no"}, {"save": ""}):
         with miniredis.start(**given) as server, RawConnection("127.0.0.1", server.port) as raw:
             raw.command("SET", "k", "v")
-            assert raw.command("SAVE") == raw.command("BGSAVE") == b"-ERR\r\n"
+            refusal = (
+                b"-ERR this server has no file to save to; start it with the directive save or dbfilename\r\n"
+            )
+            assert raw.command("SAVE") == raw.command("BGSAVE") == refusal
             raw.command("MULTI")
             raw.command("BGSAVE")
             assert raw.command("EXEC") == b"*1\r\n+Background saving scheduled\r\n"

@@ -18,7 +18,7 @@ from conformance.programs import find_real_redis
 from conformance.targets import Address
 from miniredis import Engine
 from miniredis.engine.rdb.crc64 import crc64
-from miniredis.engine.rdb.loading import NEWEST, BadSnapshotError
+from miniredis.engine.rdb.loading import NEWEST, BadSnapshotError, Loaded
 from miniredis.journal.damage import DamagedFileError
 from miniredis.journal.disk import Disk
 from miniredis.journal.rdb_file import save_file
@@ -192,7 +192,8 @@ def test_expired_keys_are_written_and_dropped_by_who_loads_them(redis_7_0: Addre
     db.create(b"expired", b"v", None, deadline=1000)
     save_file(Disk(), tmp_path / "dump.rdb", engine)
     other = new_engine()
-    assert load_file(Disk(), tmp_path / "dump.rdb", other) == (1, 1, (tmp_path / "dump.rdb").stat().st_size)
+    size = (tmp_path / "dump.rdb").stat().st_size
+    assert load_file(Disk(), tmp_path / "dump.rdb", other) == Loaded(1, 1, size)
     assert list(other.keyspace.databases[0].values) == [b"stays"]
     with real_in(tmp_path) as port, redis.Redis(port=port) as client:
         told = client.info("persistence")
@@ -205,7 +206,7 @@ def test_the_base_of_an_append_only_file_keeps_expired_keys() -> None:
     other = new_engine()
     data = of_engine(engine, aof_base=True)
     assert b"aof-base\xc0\x01" in data
-    assert loaded(data + b"*1\r\n", other, keeps_expired=True) == (1, 0, len(data))
+    assert loaded(data + b"*1\r\n", other, keeps_expired=True) == Loaded(1, 0, len(data))
     assert other.keyspace.databases[0].deadlines == {b"expired": 1000}
 
 
@@ -290,7 +291,7 @@ def test_a_file_without_a_checksum_is_loaded(redis_7_0: Address, filled: Engine,
         assert client.dbsize() == len(filled.keyspace.databases[0])
     assert loaded(data, new_engine()).keys == keys(filled)
     old = b"REDIS0004\x00\x01k\x01v\xff"
-    assert loaded(old, new_engine()) == (1, 0, len(old))
+    assert loaded(old, new_engine()) == Loaded(1, 0, len(old))
 
 
 def test_the_directive_rdbchecksum_says_whether_there_is_one_and_whether_it_counts(tmp_path: Path) -> None:

@@ -30,11 +30,11 @@ OF_TRANSACTIONS: Final = {"multi", "exec", "discard", "watch", "select"}
 
 CLIENTS: Final = 4
 REQUESTS: Final = 100
-"""How many a conversation has."""
+"""Requests of one conversation."""
 
 
 def converse(master: Address, forms: Sequence[Form], choose: Any) -> None:
-    """Sends random requests from some clients; nobody waits for replies, as some of the clients are blocked."""
+    """Sends random requests from some clients, without waiting for replies: some of the clients are blocked."""
     clients = [socket.create_connection(master) for _ in range(CLIENTS)]
     for client in clients:
         client.setblocking(False)
@@ -44,20 +44,20 @@ def converse(master: Address, forms: Sequence[Form], choose: Any) -> None:
         try:
             client.sendall(encode(*(word.encode("latin-1") for word in words)))
             client.recv(1 << 16)
-        except OSError:  # it is full, or was disconnected for what it said
+        except OSError:  # the socket is full, there is no reply, or the server has disconnected the client
             continue
     for client in clients:
         client.close()
 
 
 def cut(master: Any, replica: Any, choose: Any) -> None:
-    """Cuts the link, from one of its sides."""
+    """Cuts the link, on the side of the master or of the replica."""
     server, other = (master, "replica") if choose((True, False)) else (replica, "master")
     until(lambda: server.execute_command("CLIENT", "KILL", "TYPE", other) > 0, "there is a link to cut")
 
 
 def forms_of_data(server: Address) -> list[Form]:
-    """The commands that are said: those for data, and transactions."""
+    """The commands of the conversations: those for data and for transactions."""
     names = [
         name
         for name in all_names()
@@ -68,10 +68,10 @@ def forms_of_data(server: Address) -> list[Form]:
 
 
 def play(master: Any, replica: Any, *, seconds: float, cuts: int, seed: int) -> dict[str, Any]:
-    """Lets clients converse with a master for so long, and cuts the link so often; returns its INFO stats.
+    """Sends commands to a master for some seconds, and cuts the link some times; returns the master's INFO stats.
 
     Raises:
-        AssertionError: the replica has not the same data at the end.
+        AssertionError: the replica does not have the same data at the end.
     """
     choose = random.Random(seed).choice  # noqa: S311
     forms = forms_of_data(address_of(replica))
@@ -89,7 +89,7 @@ def play(master: Any, replica: Any, *, seconds: float, cuts: int, seed: int) -> 
 
 
 def main() -> None:
-    """Plays so long as the command line says, and prints how often the link was resumed."""
+    """Plays for as long as the command line says, and prints how often the link was resumed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--cuts", type=int, default=50)

@@ -1,4 +1,4 @@
-"""Masters for tests: one on a raw socket, which says what a test tells it to."""
+"""A master for tests, on a raw socket: it sends what a test tells it to send."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ class RawMaster:
         return data
 
     def hear(self) -> list[bytes]:
-        """The next command of the replica.
+        """Waits for the replica's next command, and returns it.
 
         Raises:
-            EOFError: it has hung up.
+            EOFError: the replica has hung up.
         """
         while (command := self._reader.gets()) is False:
             data = self.link.recv(1 << 16)
             if not data:
                 raise EOFError
-            self._reader.feed(data.removeprefix(b"\n"))  # a sign of life, while it loads
+            self._reader.feed(data.removeprefix(b"\n"))  # a replica that loads sends it as a sign of life
         words: list[bytes] = command
         return words
 
@@ -95,7 +95,7 @@ class RawMaster:
             assert int(heard[2]) < offset, heard
 
     def shake_hands(self) -> list[list[bytes]]:
-        """Agrees to all that the replica says, up to PSYNC; returns that."""
+        """Accepts all commands of the replica up to PSYNC; returns them."""
         self.accept()
         heard = [self.hear()]
         self.say(b"+PONG\r\n")
@@ -106,13 +106,13 @@ class RawMaster:
         return heard
 
     def synchronize(self, content: bytes, *, name: bytes = NAME, offset: int = 0) -> list[list[bytes]]:
-        """Gives a new replica all data."""
+        """Sends a full synchronization to a new replica; returns the replica's commands."""
         heard = self.shake_hands()
         self.say(b"+FULLRESYNC %b %d\r\n" % (name, offset), b"$%d\r\n" % len(content), content)
         return heard
 
     def close(self) -> None:
-        """Is no master any more."""
+        """Closes the connection, and stops listening."""
         self.hang_up()
         self._listener.close()
 
@@ -126,5 +126,5 @@ class RawMaster:
 
 
 def role(client: redis.Redis) -> Any:
-    """What ROLE says."""
+    """The reply to ROLE."""
     return client.execute_command("ROLE")  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The real server beside which replication is tested: a Redis 7.0, since an older one says other things."""
+"""The real server with which replication is compared: a Redis 7.0, because older ones send other bytes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["find_redis_7_0"]
 
 @cache
 def find_redis_7_0() -> Path:
-    """The program.
+    """The program of a Redis 7.0.
 
     Raises:
-        NoRealRedisError: there is none, or only another version.
+        NoRealRedisError: there is no Redis, or only another version.
     """
     program = find_real_redis()
     told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout

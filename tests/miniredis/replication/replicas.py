@@ -25,9 +25,9 @@ class RawReplica:
     """A replica that says and acknowledges nothing by itself.
 
     Attributes:
-        name: of the master's history.
-        offset: where the snapshot was in it.
-        snapshot: its bytes.
+        name: the replication id of the master's history.
+        offset: the offset of the snapshot in that history.
+        snapshot: the bytes of the snapshot.
         taken: the bytes of the stream that ``commands`` returned.
     """
 
@@ -63,7 +63,7 @@ class RawReplica:
         return line
 
     def synchronize(self, name: str | bytes = "?", start: int = -1) -> bytes:
-        """PSYNC, and the snapshot if there is to be one; returns the master's answer."""
+        """Sends PSYNC, and reads the snapshot if the master sends one; returns the master's answer."""
         answer = self.ask("PSYNC", name, str(start))
         if answer.startswith(b"+FULLRESYNC"):
             _, self.name, offset = answer.split()
@@ -72,7 +72,7 @@ class RawReplica:
         return answer
 
     def take_snapshot(self) -> None:
-        """Reads the snapshot behind its length."""
+        """Reads the length of the snapshot, and the snapshot."""
         size = int(self.line().removeprefix(b"$"))
         pieces, missing = [self._buffer], size - len(self._buffer)
         while missing > 0:
@@ -85,7 +85,7 @@ class RawReplica:
         self.snapshot, self._buffer = came[:size], came[size:]
 
     def commands(self, last: list[bytes]) -> list[list[bytes]]:
-        """The stream up to a command, without signs of life."""
+        """Reads the stream up to a command; returns its commands without PING."""
         reader = hiredis.Reader()
         reader.feed(self._buffer)
         found = []
@@ -108,11 +108,11 @@ class RawReplica:
                 return found
 
     def acknowledge(self, offset: int) -> None:
-        """Tells the master how far it is."""
+        """Tells the master up to which offset the replica has the stream."""
         self.say("REPLCONF", "ACK", str(offset))
 
     def is_disconnected(self) -> bool:
-        """Whether the master hangs up; what it sends before that is read."""
+        """Waits until the master hangs up, and reads what it sends before."""
         try:
             while self.socket.recv(1 << 20):
                 pass
@@ -127,7 +127,7 @@ class RawReplica:
 
 @contextmanager
 def real_replica(folder: Path, master: Address, *flags: str, debug: bool = True) -> Iterator[Any]:
-    """A client of a redis-server that is a replica of a master."""
+    """Starts a redis-server as a replica of a master; yields a client of the replica."""
     extra = ("--enable-debug-command", "yes") if debug else ()
     process, port = start_real(find_redis_7_0(), folder, *extra, *flags)
     try:
@@ -139,18 +139,18 @@ def real_replica(folder: Path, master: Address, *flags: str, debug: bool = True)
 
 
 def info(client: Any) -> dict[str, Any]:
-    """What INFO says of replication."""
+    """The section replication of INFO."""
     told: dict[str, Any] = client.info("replication")
     return told
 
 
 def wait_until_up(replica: Any) -> None:
-    """Waits until a replica has its first data."""
+    """Waits until a replica has synchronized with its master."""
     until(lambda: info(replica)["master_link_status"] == "up", "the link is up")
 
 
 def wait_until_caught_up(master: Any, replica: Any) -> None:
-    """Waits until a replica has all that its master did."""
+    """Waits until a replica has the whole stream of its master."""
     until(
         lambda: (
             (told := info(replica))["master_link_status"] == "up"
@@ -161,7 +161,7 @@ def wait_until_caught_up(master: Any, replica: Any) -> None:
 
 
 def all_data(client: Any) -> dict[object, object]:
-    """Everything that a server has: the digest and the deadline of each key, its groups if it is a stream."""
+    """All data of a server: the digest and the deadline of each key, the groups of each stream, the libraries."""
     found: dict[object, object] = {}
     for database in range(16):
         client.execute_command("SELECT", database)
@@ -178,7 +178,7 @@ def all_data(client: Any) -> dict[object, object]:
 
 
 def groups(client: Any, key: bytes) -> object:
-    """The groups of a stream, but for how many entries they read: Redis 7.0 does not propagate that."""
+    """The groups of a stream, without the number of entries read, which Redis 7.0 does not propagate."""
     if client.execute_command("TYPE", key) != b"stream":
         return None
     told = client.execute_command("XINFO", "GROUPS", key)
@@ -188,7 +188,7 @@ def groups(client: Any, key: bytes) -> object:
 
 
 def expect_same(master: Any, replica: Any) -> None:
-    """Waits until both have the same data; keys may expire in between, so it is asked again."""
+    """Waits until both have the same data. It compares again, because keys can expire in between."""
     with one_connection(master) as ours, one_connection(replica) as theirs:
         wait_until_caught_up(ours, theirs)
         found: dict[object, object] = {}
@@ -205,7 +205,7 @@ def expect_same(master: Any, replica: Any) -> None:
 
 
 def differences(one: Any, other: Any) -> dict[object, object]:
-    """What two servers have of each key for which it is not the same."""
+    """Each key that differs between two servers, with the data of both."""
     ours, theirs = all_data(one), all_data(other)
     keys = ours.keys() | theirs.keys()
     return {key: (ours.get(key), theirs.get(key)) for key in keys if ours.get(key) != theirs.get(key)}
@@ -223,6 +223,6 @@ def connect(address: Address, **options: Any) -> Any:
 
 
 def address_of(client: Any) -> Address:
-    """Where the server of a client is."""
+    """The address of a client's server."""
     options = client.connection_pool.connection_kwargs
     return options["host"], options["port"]

@@ -1,4 +1,4 @@
-"""Random conversations and a link that is cut; ``cuts.py`` runs them for longer."""
+"""A replica has the same data after random commands and cuts of its link; ``cuts.py`` runs longer."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from conformance.processes import NoRealRedisError, end, start_real
 from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
+from .masters import RawMaster
 from .replicas import RawReplica, address_of, connect, expect_same, info, real_replica, wait_until_up
 
 REFUSALS = {
@@ -111,6 +112,37 @@ def test_writes_wait_for_a_failover_which_can_be_aborted(either: Any) -> None:
         thread.join()
     assert either.get("k") == b"after"
     assert info(either)["master_failover_state"] == "no-failover"
+    raw.close()
+
+
+def test_a_forced_failover_takes_place_at_the_end_of_its_time_whatever_the_replica_has(either: Any) -> None:
+    with RawMaster() as target:
+        raw = RawReplica(address_of(either), "listening-port", str(target.port))
+        raw.synchronize()
+        either.set("k", 1)  # which is not acknowledged
+        before = info(either)
+        assert either.execute_command("FAILOVER", "TO", "127.0.0.1", target.port, "TIMEOUT", 10, "FORCE")
+        asked = target.shake_hands()[-1]
+        start = before["master_repl_offset"] + 1
+        assert asked == [b"PSYNC", before["master_replid"].encode(), b"%d" % start, b"FAILOVER"]
+        target.say(b"+CONTINUE\r\n")
+        wait_until_up_as_replica(either)
+        raw.close()
+
+
+def test_the_end_of_a_failover_does_not_end_the_pause_of_a_client(either: Any) -> None:
+    raw = RawReplica(address_of(either), "listening-port", "7")
+    raw.synchronize()
+    assert either.execute_command("CLIENT", "PAUSE", 100_000, "WRITE")
+    with connect(address_of(either)) as writer:
+        thread = threading.Thread(target=writer.set, args=("k", 1))
+        thread.start()
+        until(lambda: either.info("clients")["blocked_clients"] == 1)
+        assert either.execute_command("FAILOVER", "TO", "127.0.0.1", 7)
+        assert either.execute_command("FAILOVER", "ABORT")
+        assert either.info("clients")["blocked_clients"] == 1
+        assert either.execute_command("CLIENT", "UNPAUSE")
+        thread.join()
     raw.close()
 
 

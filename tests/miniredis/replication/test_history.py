@@ -1,4 +1,4 @@
-"""The history of the data: which replicas may go on where they were, and which need everything."""
+"""The history of the data: which replicas get a partial synchronization, and which need a full one."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""A replica of a master that does what the test says: miniredis, and a real redis-server as its judge."""
+"""A replica whose master is a raw socket of the test: miniredis, and a real redis-server to compare it with."""
 
 from __future__ import annotations
 
@@ -268,6 +268,20 @@ def test_the_offset_counts_bytes_once_they_are_applied(replica: redis.Redis, mas
     assert told(replica, "repl_backlog_histlen") == [offset - 100]
 
 
+def test_info_counts_the_bytes_of_snapshot_and_stream(replica: redis.Redis, master: RawMaster) -> None:
+    content = snapshot_of({b"k": b"v"})
+    follow(replica, master)
+    master.synchronize(content)
+    wait_until_up(replica)
+    stream = master.do("SET", "k", "w")
+    until(lambda: replica.get("k") == b"w")
+    stats: dict[str, int] = replica.info("stats")
+    counted = len(b"$%d\r\n" % len(content)) + len(content) + len(stream)
+    assert stats["total_net_repl_input_bytes"] == counted
+    assert stats["total_net_input_bytes"] > counted
+    assert stats["total_net_repl_output_bytes"] == 0
+
+
 def test_a_transaction_counts_when_it_is_over_and_nobody_sees_half_of_it(
     replica: redis.Redis, master: RawMaster
 ) -> None:
@@ -427,6 +441,20 @@ def test_a_replica_that_may_be_written_keeps_that_to_itself(replica: redis.Redis
     with pytest.raises(redis.ReadOnlyError):
         replica.set("k", "w")
     assert replica.get("k") == b"v"
+
+
+def test_keys_that_expire_go_by_themselves_where_clients_of_a_replica_have_set_them(
+    replica: redis.Redis, master: RawMaster
+) -> None:
+    replica.config_set("replica-read-only", "no")
+    follow(replica, master)
+    master.synchronize(snapshot_of({b"other": b"v"}, deadlines={b"other": 1000}))
+    wait_until_up(replica)
+    master.do("SET", "another", "v", "PXAT", "1000")
+    for key in ("k", "l"):
+        replica.set(key, "v", px=1)
+    until(lambda: replica.dbsize() == 2 and replica.info("stats")["expired_keys"] == 2)
+    assert replica.keys() == []
 
 
 def test_stale_data_are_not_read_where_that_is_forbidden(

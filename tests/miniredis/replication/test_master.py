@@ -1,4 +1,4 @@
-"""The master's side without sockets: who shares a snapshot, what is kept meanwhile, and what time brings."""
+"""The master without sockets: shared snapshots, the stream kept meanwhile, timeouts, WAIT and min-replicas."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Master:
     def sent(self, session: Session) -> None:
         """The client has taken all that was to be sent to it."""
         assert session.replica is not None
-        self.engine.replicas.snapshot_was_sent(session.replica)
+        self.engine.replication.replicas.snapshot_was_sent(session.replica)
 
     def wait(self, seconds: int) -> None:
         """Time passes, as it does in a server: from one deadline to the next."""
@@ -104,6 +104,32 @@ def snapshots() -> Snapshots:
 @pytest.fixture
 def master(snapshots: Snapshots) -> Master:
     return Master(snapshots)
+
+
+def test_reads_go_on_while_a_failover_outlasts_a_pause_of_all_commands(master: Master) -> None:
+    master.online()
+    reader, writer = master.connect(), master.connect()
+    assert master.say(master.writer, "SET k 1", "CLIENT PAUSE 1000 ALL") == b"+OK\r\n+OK\r\n"
+    master.engine.replication.failover.start(None, 5000, is_forced=False)
+    assert master.say(reader, "GET k") + master.say(writer, "SET k 2") == b""
+    master.wait(2)
+    assert (reader.take_output(), writer.take_output()) == (b"$1\r\n1\r\n", b"")
+    master.wait(4)
+    assert writer.take_output() == b"+OK\r\n"
+
+
+def test_a_snapshot_that_one_replica_cannot_be_given_reaches_the_others(
+    master: Master, snapshots: Snapshots
+) -> None:
+    unlucky, lucky = master.connect(), master.connect()
+    for each in (unlucky, lucky):
+        master.say(each, "PSYNC ? -1")
+    assert unlucky.replica is not None
+    unlucky.replica.kept = None  # type: ignore[assignment]  # a bug
+    snapshots.end()
+    assert master.hear(lucky).endswith(snapshots.begun[-1])
+    assert (unlucky.connected, lucky.connected) == (False, True)
+    assert [session for session, _ in master.engine.take_faults()] == [unlucky]
 
 
 def test_a_snapshot_that_cannot_be_written_beside_other_work_is_written_at_once(snapshots: Snapshots) -> None:
@@ -229,11 +255,11 @@ def test_a_replica_may_always_leave_as_much_unread_as_the_history_keeps(snapshot
 def test_the_append_only_file_has_no_messages() -> None:
     master = Master()
     master.online()
-    master.engine.record_effects()
+    master.engine.recording.start()
     master.say(master.writer, "PUBLISH a b")
-    assert master.engine.take_effects() == []
+    assert master.engine.recording.take() == []
     master.say(master.writer, "MULTI", "PUBLISH a b", "PUBLISH a b", "EXEC")
-    assert master.engine.take_effects() == [[b"SELECT", b"0"], [b"MULTI"], [b"EXEC"]]  # as Redis has it
+    assert master.engine.recording.take() == [[b"SELECT", b"0"], [b"MULTI"], [b"EXEC"]]  # as Redis has it
 
 
 def in_one_tick(master: Master, replica: Session, *commands: str) -> bytes:
@@ -245,7 +271,7 @@ def in_one_tick(master: Master, replica: Session, *commands: str) -> bytes:
 def test_a_replica_that_goes_on_hears_once_what_was_done_in_the_same_tick() -> None:
     master = Master()
     master.online()
-    history = master.engine.history
+    history = master.engine.replication.history
     heard = in_one_tick(master, master.connect(), f"PSYNC {history.name.decode()} {history.offset + 1}")
     assert heard.count(encode(b"SET", b"k", b"new")) == 1
 
@@ -256,7 +282,8 @@ def test_a_replica_with_a_new_snapshot_does_not_hear_what_is_in_it() -> None:
     heard = in_one_tick(master, master.connect(), "PSYNC ? -1")
     assert b"SET" not in heard
     assert heard.startswith(
-        b"+FULLRESYNC %b %d\r\n" % (master.engine.history.name, master.engine.history.offset)
+        b"+FULLRESYNC %b %d\r\n"
+        % (master.engine.replication.history.name, master.engine.replication.history.offset)
     )
 
 
@@ -314,12 +341,12 @@ def test_a_history_is_forgotten_some_time_after_the_last_replica() -> None:
     replica = master.online()
     master.wait(5)
     master.engine.disconnect(replica, master.now)
-    name = master.engine.history.name
+    name = master.engine.replication.history.name
     master.wait(10)
-    assert master.engine.history.name == name
+    assert master.engine.replication.history.name == name
     assert master.engine.effects is not None
     master.wait(1)
-    assert master.engine.history.name != name
+    assert master.engine.replication.history.name != name
     assert "repl_backlog_active:0" in master.info()
     assert master.engine.effects is None
     assert master.engine.next_deadline() is None
@@ -347,7 +374,7 @@ def test_wait_ends_when_enough_have_acknowledged_or_with_how_many_have() -> None
     master = Master()
     replicas = [master.online() for _ in range(3)]
     master.say(master.writer, "SET k 1")
-    offset = master.engine.history.offset
+    offset = master.engine.replication.history.offset
     assert master.say(master.writer, "WAIT 2 5000") == b""
     master.say(replicas[0], f"REPLCONF ACK {offset}")
     assert master.hear(master.writer) == b""
@@ -357,7 +384,7 @@ def test_wait_ends_when_enough_have_acknowledged_or_with_how_many_have() -> None
     assert master.hear(master.writer) == b":2\r\n"
     master.say(master.writer, "SET k 2")
     assert master.say(master.writer, "WAIT 3 5000") == b""
-    master.say(replicas[1], f"REPLCONF ACK {master.engine.history.offset}")
+    master.say(replicas[1], f"REPLCONF ACK {master.engine.replication.history.offset}")
     master.wait(5)
     assert master.hear(master.writer) == b":1\r\n"
 
@@ -372,7 +399,7 @@ def test_wait_depends_on_what_its_own_client_wrote() -> None:
     master = Master()
     replica = master.online()
     master.say(master.writer, "SET k 1")
-    offset = master.engine.history.offset
+    offset = master.engine.replication.history.offset
     master.say(replica, f"REPLCONF ACK {offset}")
     master.say(master.connect(), "SET k 2")
     assert master.say(master.writer, "WAIT 1 0") == b":1\r\n"
@@ -381,7 +408,7 @@ def test_wait_depends_on_what_its_own_client_wrote() -> None:
 def test_wait_knows_the_offset_of_what_is_written_in_the_same_tick() -> None:
     master = Master()
     replica = master.online()
-    master.say(replica, f"REPLCONF ACK {master.engine.history.offset}")
+    master.say(replica, f"REPLCONF ACK {master.engine.replication.history.offset}")
     assert master.say_at_once(master.writer, "SET k 1", "WAIT 1 0") == b"+OK\r\n"
     assert master.say_at_once(master.connect(), "SET k 1", "WAIT 0 0") == b"+OK\r\n:0\r\n"
 

@@ -1,4 +1,4 @@
-"""What a replica on a raw socket is sent and told, by miniredis and by a real Redis: the same."""
+"""A replica on a raw socket gets the same replies and the same stream from miniredis and a real Redis."""
 
 from __future__ import annotations
 
@@ -83,6 +83,20 @@ def stream_of(replica: RawReplica, client: Any) -> list[list[bytes]]:
     """What the stream has by now."""
     client.execute_command("SET", "end", 1)
     return replica.commands(END)[:-1]
+
+
+def test_info_counts_the_bytes_of_snapshot_and_stream(client: Any, replica: RawReplica) -> None:
+    client.config_set("repl-ping-replica-period", NEVER)
+    client.config_resetstat()
+    replica.synchronize()
+    client.set("k", "v")
+    replica.commands([b"SET", b"k", b"v"])
+    stats = client.info("stats")
+    counted = len(b"$%d\r\n" % len(replica.snapshot)) + len(replica.snapshot) + replica.taken
+    assert stats["total_net_repl_output_bytes"] == counted
+    assert stats["total_net_output_bytes"] > counted
+    assert stats["total_net_repl_input_bytes"] == 0
+    client.config_set("repl-ping-replica-period", 10)
 
 
 ANSWERS = {

@@ -7,7 +7,8 @@ import pytest
 from conformance.wire import encode
 from miniredis.engine import Config, Engine, Environment, Instant
 from miniredis.engine.keyspace import Keyspace
-from miniredis.engine.replication.upstream import Address, LinkState
+from miniredis.engine.replication.link import LinkState
+from miniredis.engine.replication.upstream import Address
 from miniredis.engine.session import Session
 
 from .masters import MARK, NAME, snapshot_of
@@ -54,9 +55,9 @@ class Replica:
         self.link = FakeLink()
         config = Config({name.replace("_", "-"): value for name, value in directives.items()})
         self.engine = Engine(config, self.now, environment=Environment(link=self.link))
-        self.upstream = self.engine.upstream
+        self.upstream = self.engine.replication.upstream
         self.client: Session = self.engine.connect(self.now)
-        self.engine.tell_upstream(self.now, self.upstream.resume)
+        self.engine.replication.tell_upstream(self.now, self.upstream.resume)
 
     def ask(self, *words: str) -> bytes:
         self.engine.receive(self.client, encode(*words), self.now)
@@ -65,9 +66,9 @@ class Replica:
 
     def say(self, data: bytes) -> None:
         """The master says something."""
-        self.engine.tell_upstream(self.now, self.upstream.receive, data)
-        while self.upstream.is_loading:
-            self.upstream.load()
+        self.engine.replication.tell_upstream(self.now, self.upstream.link.receive, data)
+        while self.upstream.link.is_loading:
+            self.upstream.link.load()
         self.engine.settle(self.now)
 
     def wait(self, seconds: float) -> None:
@@ -82,7 +83,7 @@ class Replica:
         self.engine.settle(self.now)
 
     def shake_hands(self) -> None:
-        self.engine.tell_upstream(self.now, self.upstream.connected, "here:1", 5)
+        self.engine.replication.tell_upstream(self.now, self.upstream.link.connected, "here:1", 5)
         self.say(b"+PONG\r\n+OK\r\n+OK\r\n")
 
     def come_up(self, offset: int = 0, content: bytes | None = None) -> None:
@@ -90,7 +91,7 @@ class Replica:
         self.shake_hands()
         content = snapshot_of({}) if content is None else content
         self.say(b"+FULLRESYNC %b %d\r\n$%d\r\n%b" % (NAME, offset, len(content), content))
-        assert self.upstream.state is LinkState.CONNECTED
+        assert self.upstream.link.state is LinkState.CONNECTED
         self.link.take()
 
 
@@ -114,8 +115,10 @@ def test_a_server_that_starts_as_a_replica_connects_at_once_and_has_nothing_to_g
 def test_a_failed_connection_is_tried_again_a_second_later(replica: Replica) -> None:
     for attempt in range(1, 4):
         assert replica.link.opened == attempt
-        replica.engine.tell_upstream(replica.now, replica.upstream.lost, "Connection refused")
-        assert (replica.link.target, replica.upstream.state) == (None, LinkState.CONNECT)
+        replica.engine.replication.tell_upstream(
+            replica.now, replica.upstream.link.lost, "Connection refused"
+        )
+        assert (replica.link.target, replica.upstream.link.state) == (None, LinkState.CONNECT)
         replica.wait(0.999)
         assert replica.link.opened == attempt
         replica.wait(0.001)
@@ -129,9 +132,9 @@ def test_a_master_that_is_silent_for_too_long_is_given_up_in_each_state(state: L
         replica.shake_hands() if state is not LinkState.CONNECTED else replica.come_up()
     if state is LinkState.SYNC:
         replica.say(b"+FULLRESYNC %b 0\r\n$10\r\n" % NAME)
-    assert replica.upstream.state is state
+    assert replica.upstream.link.state is state
     replica.wait(5.9)
-    assert (replica.upstream.state, replica.link.opened) == (state, 1)
+    assert (replica.upstream.link.state, replica.link.opened) == (state, 1)
     replica.wait(0.1)
     assert replica.link.opened == 2
     assert any("imeout" in line for line in replica.link.logged)
@@ -173,8 +176,8 @@ def test_the_stream_may_begin_in_the_bytes_that_end_the_snapshot(replica: Replic
     content, stream = snapshot_of({b"k": b"v"}), encode("SET", "other", "w")
     replica.say(b"+FULLRESYNC %b 0\r\n$EOF:%b\r\n%b%b" % (NAME, MARK, content, MARK) + stream + stream[:5])
     assert replica.ask("MGET", "k", "other") == b"*2\r\n$1\r\nv\r\n$1\r\nw\r\n"
-    assert replica.upstream.session is not None
-    assert (replica.upstream.session.applied, replica.upstream.session.received) == (
+    assert replica.upstream.link.session is not None
+    assert (replica.upstream.link.session.applied, replica.upstream.link.session.received) == (
         len(stream), len(stream) + 5,
     )  # fmt: skip
 
@@ -197,17 +200,17 @@ def test_bytes_are_counted_wherever_the_stream_is_cut() -> None:
         replica.come_up()
         replica.say(stream[:cut])
         applied = max((end for end in ends if end <= cut), default=0)
-        assert replica.engine.history.offset == applied, cut
-        assert replica.engine.history.since(1) == stream[:applied]
+        assert replica.engine.replication.history.offset == applied, cut
+        assert replica.engine.replication.history.since(1) == stream[:applied]
         replica.say(stream[cut:])
-        assert replica.engine.history.since(1) == stream
+        assert replica.engine.replication.history.since(1) == stream
 
 
 def test_a_link_that_ends_begins_again_behind_what_was_applied(replica: Replica) -> None:
     replica.come_up(offset=100)
     whole, half = encode("INCR", "n"), encode("INCR", "n")[:9]
     replica.say(whole + half)
-    replica.engine.tell_upstream(replica.now, replica.upstream.lost, "closed")
+    replica.engine.replication.tell_upstream(replica.now, replica.upstream.link.lost, "closed")
     assert replica.link.opened == 2
     replica.shake_hands()
     assert replica.link.take().endswith(encode("PSYNC", NAME.decode(), str(101 + len(whole))))
@@ -224,15 +227,15 @@ def test_a_stream_whose_offset_is_not_known_is_not_acknowledged_and_not_gone_on_
     replica.say(b"+FULLRESYNC what\r\n$%d\r\n%b" % (len(content), content))
     replica.wait(2)
     assert replica.link.take() == b""
-    replica.engine.tell_upstream(replica.now, replica.upstream.lost, "closed")
+    replica.engine.replication.tell_upstream(replica.now, replica.upstream.link.lost, "closed")
     replica.shake_hands()
     assert replica.link.take().endswith(encode("PSYNC", "?", "-1"))
 
 
 def test_a_reply_without_an_end_is_given_up(replica: Replica) -> None:
-    replica.engine.tell_upstream(replica.now, replica.upstream.connected, "here:1", 5)
+    replica.engine.replication.tell_upstream(replica.now, replica.upstream.link.connected, "here:1", 5)
     replica.say(b"x" * 2000)
-    assert (replica.upstream.state, replica.link.target) == (LinkState.CONNECT, None)
+    assert (replica.upstream.link.state, replica.link.target) == (LinkState.CONNECT, None)
 
 
 def test_an_unexpected_error_in_the_stream_ends_the_link_and_all_data_come_again(
@@ -256,11 +259,11 @@ def test_a_link_that_is_given_up_while_it_loads_changes_nothing(replica: Replica
     replica.shake_hands()
     content = snapshot_of({b"%d" % number: b"v" for number in range(100)})
     head = b"+FULLRESYNC %b 0\r\n$%d\r\n" % (NAME, len(content))
-    replica.engine.tell_upstream(replica.now, replica.upstream.receive, head + content)
-    assert replica.upstream.load()
+    replica.engine.replication.tell_upstream(replica.now, replica.upstream.link.receive, head + content)
+    assert replica.upstream.link.load()
     assert b"master_sync_in_progress:1" in replica.ask("INFO", "replication")
     assert replica.ask("REPLICAOF", "NO", "ONE") == b"+OK\r\n"
-    assert not replica.upstream.load()
+    assert not replica.upstream.link.load()
     assert replica.ask("DBSIZE") == b":0\r\n"
 
 
@@ -268,11 +271,11 @@ def test_a_master_hears_a_sign_of_life_each_second_while_its_snapshot_is_loaded(
     replica.shake_hands()
     content = snapshot_of({b"%d" % number: b"v" for number in range(100)})
     head = b"+FULLRESYNC %b 0\r\n$%d\r\n" % (NAME, len(content))
-    replica.engine.tell_upstream(replica.now, replica.upstream.receive, head + content)
+    replica.engine.replication.tell_upstream(replica.now, replica.upstream.link.receive, head + content)
     replica.link.take()
     for _ in range(3):
         replica.move_to(replica.now.monotonic + SECOND)
-        replica.upstream.load()
+        replica.upstream.link.load()
     assert replica.link.take() == b"\n\n\n"
 
 
@@ -280,10 +283,10 @@ def test_a_busy_script_holds_the_stream_up(replica: Replica) -> None:
     replica.come_up()
     replica.engine.conditions.be_busy(True)
     replica.say(encode("SET", "k", "v"))
-    assert replica.engine.history.offset == 0
+    assert replica.engine.replication.history.offset == 0
     replica.engine.conditions.be_busy(False)
     replica.engine.settle(replica.now)
-    assert replica.engine.history.offset == len(encode("SET", "k", "v"))
+    assert replica.engine.replication.history.offset == len(encode("SET", "k", "v"))
     assert replica.ask("GET", "k") == b"$1\r\nv\r\n"
 
 

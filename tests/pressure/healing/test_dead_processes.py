@@ -1,4 +1,4 @@
-"""A process dies with a role: whoever waits for the role frees it, and nobody else's is touched."""
+"""A process dies while it holds a role: a client that waits for the role frees it, and no other role."""
 
 from __future__ import annotations
 

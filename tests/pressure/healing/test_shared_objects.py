@@ -1,4 +1,4 @@
-"""One queue object in several threads, and one thread with several holds: nobody is mistaken for another."""
+"""One queue object in several threads, and one thread with several holds: no holder is taken for another."""
 
 from __future__ import annotations
 

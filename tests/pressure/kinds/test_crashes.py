@@ -1,8 +1,8 @@
 """Clients that die between any two messages of any operation: no item is lost, and few are processed twice.
 
-A client is cut off at each of its messages in turn, before the message gets through and when its reply has not.
-Then another does what there is to do. An item that the dead one was to be done with may be gone; every other is
-done by the other client, once.
+A client is cut off at each of its messages in turn, once before the message and once before its reply arrives.
+Then another client processes the rest. An item that the dead client was completing may be gone; the other client
+processes every other item, once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Two clients at once, in every order of their messages: no item is lost or doubled.
 
-Both send plain batches, which is where others can come in between.
+Both send plain batches, between which the other client can change the queue.
 """
 
 from __future__ import annotations

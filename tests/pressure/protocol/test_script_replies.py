@@ -1,4 +1,4 @@
-"""What is sent to a script, and what its replies stand for."""
+"""The arguments that operations send to scripts, and what the replies mean."""
 
 from __future__ import annotations
 

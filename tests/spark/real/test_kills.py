@@ -1,7 +1,7 @@
 """A driver killed at critical moments, then run again.
 
-What is seen is a change of a key, told by the server as it happens, so that the process is killed in the
-middle of what it does. Its Python workers are in groups of their own and go on until they notice.
+A keyspace event tells the test of the change of a key, so that it kills the process in the middle of its work.
+The Python workers of the process are in groups of their own, and go on until they notice.
 """
 
 from __future__ import annotations

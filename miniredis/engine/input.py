@@ -1,0 +1,111 @@
+"""What clients send: takes their bytes in, cut anywhere, and runs the requests in them.
+
+Each request passes the gate (``gate.py``), and the executor runs it (``call.py``). Requests behind a command
+that blocks stay in the session's parser until the client is unblocked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .call import answer, answer_plain
+from .client_flags import BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .errors import CommandError, ProtocolError
+from .gate import is_held_up, look_up, objection, refuse, turn_away
+from .registry import AT_ONCE
+from .replies import QUEUED
+from .requests import READ_SIZE
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["run_input", "take_in"]
+
+
+def take_in(session: Session, data: bytes) -> None:
+    """Takes bytes that a client sent, and runs the requests in them unless the client is blocked."""
+    size = len(data)
+    if size > READ_SIZE or size + len(session.parser) > session.engine.input_limit:
+        take_in_steps(session, data)
+    else:
+        feed(session, data)
+
+
+def take_in_steps(session: Session, data: bytes) -> None:
+    """Reads as much at a time as Redis reads: a client whose unread input is over the limit is hung up on."""
+    at, limit = 0, session.engine.input_limit
+    while at < len(data) and not session.flags & CLOSING:
+        piece = data[at : at + session.parser.appetite]
+        at += len(piece)
+        if len(piece) + len(session.parser) > limit:
+            session.engine.hang_up(session)
+        else:
+            feed(session, piece)
+
+
+def feed(session: Session, data: bytes) -> None:
+    session.flags |= UNREAD
+    session.parser.feed(data)
+    if session.waiter is None:
+        run_input(session)
+
+
+def run_input(session: Session, size: int = 0) -> None:
+    """Runs what a client has sent, until it is blocked, or has sent no more whole request.
+
+    Args:
+        session: the client's.
+        size: the bytes that were read together, where the parser does not have them all; for CLIENT LIST.
+    """
+    parser, engine = session.parser, session.engine
+    session.batch = size or len(parser)
+    session.flags &= ~UNREAD
+    try:
+        while not session.flags & (BLOCKED | CLOSING):
+            if engine.conditions.asleep_until:
+                engine.unblocked.append(session)
+                break
+            if parser.read_ahead() and not session.flags & SPECIAL and engine.conditions.is_quiet:
+                answer_plain(session, parser.take_ready())
+                if session.flags & BLOCKED:
+                    break
+            request = session.take_postponed() or parser.next()
+            if request is None:
+                break
+            if request:
+                run_request(session, request)
+            else:
+                session.end_command(empty=True)
+    except ProtocolError as error:
+        session.reply(engine.statistics.count_error(CommandError(error.message)))
+        session.close()  # where there are no replies, it never learns why, and stays
+    except Exception as fault:
+        engine.fail(session, fault)
+    if not parser.is_between:
+        session.flags |= UNREAD
+
+
+def run_request(session: Session, args: list[bytes]) -> None:
+    """Runs, queues, postpones or refuses one request, and serves the clients blocked on what it changed."""
+    engine = session.engine
+    engine.news.running = session
+    command = session.last_command = look_up(args)
+    if command is not None:
+        engine.news.tracking.forget_surplus(session)
+    if command is None:
+        turn_away(session, args)
+    elif reason := objection(session, command, args):
+        refuse(session, command, reason)
+    elif engine.conditions.pause is not None and is_held_up(session, command, args):
+        session.hold(args)
+        engine.conditions.postponed[session] = None
+    elif session.transaction is not None and command.in_transaction != AT_ONCE:
+        session.transaction.queue(session, command, args)
+        session.reply(QUEUED)
+    else:
+        answer(session, command, args)
+    engine.news.running = None
+    if not engine.conditions.asleep_until:  # else keys may expire first
+        engine.waiting.serve_ready()
+    if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
+        session.end_command()

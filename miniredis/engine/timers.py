@@ -1,0 +1,110 @@
+"""What an engine does by itself when its time has come: timeouts, expiry, saves, and what replication needs.
+
+To add a part that depends on time, call it in all three methods: whether it waits for anything, what it does,
+and when.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .instant import Instant
+
+__all__ = ["Timers"]
+
+EXPIRED_AT_ONCE: Final = 20
+EXPIRED_MEANWHILE: Final = 4
+"""How many keys a tick lets go where nobody waits for its end; and where somebody does, beside one for each.
+
+So a crowd that expires together does not hold up the clients.
+"""
+
+RECOVERY: Final = 1_000_000
+"""Microseconds after which what is due is tried again where it failed unexpectedly."""
+
+
+class Timers:
+    """The timers of one engine.
+
+    Args:
+        engine: whose parts these are.
+
+    Attributes:
+        are_set: something will happen by itself one day, perhaps.
+        active_expire: expired keys are deleted before anybody asks for them.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.are_set = False
+        self.active_expire = True
+        self._not_before = 0  # after a failure; monotonic microseconds
+
+    def run(self, now: Instant) -> None:
+        """Does what is due."""
+        engine = self._engine
+        self.are_set = bool(
+            engine.waiting.deadlines
+            or engine.keyspace.expiries
+            or engine.backlogs.over
+            or engine.conditions.pause is not None
+            or engine.saves.awaits_time
+            or (
+                (engine.replication.history.is_kept or engine.conditions.is_replica)
+                and engine.replication.awaits_time
+            )
+        )
+        if self.are_set and now.monotonic >= self._not_before and not engine.conditions.busy:
+            try:
+                self._run_due(now)
+            except Exception as fault:
+                engine.fail(None, fault)
+                self._not_before = now.monotonic + RECOVERY
+
+    def _run_due(self, now: Instant) -> None:
+        engine = self._engine
+        for waiter in engine.waiting.timed_out(now.monotonic):
+            engine.attempt(waiter.session, engine.wake, waiter, waiter.when_over)
+        for session in engine.backlogs.overdue(now):
+            engine.attempt(session, engine.hang_up, session)
+        if self.active_expire and engine.conditions.lets_keys_go:
+            engine.statistics.start_lap()
+            waiting = len(engine.outbox)
+            engine.keyspace.expire(waiting + EXPIRED_MEANWHILE if waiting else EXPIRED_AT_ONCE)
+            engine.waiting.serve_ready()
+        if engine.conditions.loading is None:
+            engine.saves.begin_if_due()
+        engine.replication.let_time_pass()
+
+    def next_deadline(self, leisure: int) -> int | None:
+        """When something is due, in monotonic microseconds; None if nothing is.
+
+        Args:
+            leisure: microseconds for which keys that have expired may stay, as no client sees them.
+        """
+        engine = self._engine
+        if not self.are_set or engine.conditions.busy:
+            return None
+        pause = engine.conditions.pause
+        due = (
+            engine.waiting.next_deadline(),
+            self._next_expiry(leisure),
+            pause.until if pause else None,
+            engine.backlogs.next_deadline(),
+            engine.saves.next_deadline() if engine.conditions.loading is None else None,
+            engine.replication.next_deadline(),
+        )
+        first = min((when for when in due if when is not None), default=None)
+        return first if first is None else max(first, self._not_before)
+
+    def _next_expiry(self, leisure: int) -> int | None:
+        engine = self._engine
+        if not (self.active_expire and engine.conditions.lets_keys_go):
+            return None
+        expiry = engine.keyspace.next_expiry()
+        if expiry is None:
+            return None
+        wait = (expiry + 1) * 1000 - engine.now.wall
+        return engine.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
