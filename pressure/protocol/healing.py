@@ -115,7 +115,8 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
 
     In the second case a producer may wait for the token for ever. If it was not waiting but just about to
     push, the bound is passed by one this once, as the documents' own clients may. More than one is what is
-    left where a client could push and not trim.
+    left where a client could push and not trim. The messages are watched, too: a script that fills the queue
+    changes neither the role nor an absent token.
     """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
