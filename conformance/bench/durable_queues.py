@@ -122,7 +122,8 @@ def pairs_of(name: str, seconds: float) -> float:
 @contextmanager
 def worker(name: str, folder: str) -> Iterator[subprocess.Popen[str]]:
     """A process that has opened a queue."""
-    words = [sys.executable, "-m", __name__, name, folder]
+    program = f"from {__name__} import main; main(*{(name, folder)!r})"
+    words = [sys.executable, "-c", program]
     with subprocess.Popen(  # noqa: S603  (our own program)
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -162,7 +163,3 @@ def main(name: str, folder: str) -> None:
             count += 1
         print(count / (perf_counter() - begin), flush=True)  # noqa: T201
         sys.stdin.readline()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
