@@ -13,16 +13,21 @@ from typing import Final
 
 import hiredis
 
-__all__ = ["TOLERATED", "appended_to", "differences"]
+__all__ = ["TOLERATED", "appended_to", "commands_in", "differences"]
 
 Effect = Sequence[bytes]
 
 
 def appended_to(folder: Path) -> list[list[bytes]]:
     """The commands in the increments of an append-only file, of Redis 7.0 and later."""
+    files = sorted(folder.glob("*.incr.aof"), key=lambda path: int(path.name.split(".")[-3]))
+    return commands_in(b"".join(file.read_bytes() for file in files))
+
+
+def commands_in(data: bytes) -> list[list[bytes]]:
+    """The commands in the bytes of an append-only file."""
     reader = hiredis.Reader()
-    for file in sorted(folder.glob("*.incr.aof"), key=lambda path: int(path.name.split(".")[-3])):
-        reader.feed(file.read_bytes())
+    reader.feed(data)
     found: list[list[bytes]] = []
     while (command := reader.gets()) is not False:
         found.append(command)

@@ -7,7 +7,7 @@ scripts, and ``Waiting`` for what a blocked client waited for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
@@ -96,11 +96,16 @@ def show(session: Session, command: Command, args: list[bytes]) -> None:
         session.engine.conditions.show(session.engine.now, session, args)
 
 
-def answer_plain(session: Session, requests: Iterable[Request]) -> bool:
+def answer_plain(session: Session, requests: Sequence[Request], data: bytes) -> bool:
     """Runs requests for data as long as there are any, for a client about whom nothing is special.
 
     What the gate would ask of each is known of all of them. It stops in front of a request that has to go
     through the gate, and behind one that waits; those left are the parser's again.
+
+    Args:
+        session: the client's.
+        requests: one or more.
+        data: the bytes that they were read from.
 
     Returns:
         Whether it ran them all, and the client waits for nothing.
@@ -123,6 +128,8 @@ def answer_plain(session: Session, requests: Iterable[Request]) -> bool:
             engine.waiting.serve_ready()
     else:
         engine.outbox[session] = None
+        if engine.effects is not None:
+            engine.effects.came_as(requests, data)
         return True
     session.parser.ready.extend(rest)
     if session.outgoing:

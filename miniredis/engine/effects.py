@@ -6,13 +6,14 @@ Redis writes these to its append-only file and sends them to its replicas. Most 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .changes import Change
 from .errors import CommandError
-from .propagation import FORCED, PROPAGATED_AS, Done
-from .replies import NO_REPLY
+from .propagation import FORCED, PROPAGATED_AS, Done, as_it_is
+from .replies import NO_REPLY, pack
+from .requests import are_written_as
 
 if TYPE_CHECKING:
     from .keyspace import Keyspace
@@ -20,35 +21,25 @@ if TYPE_CHECKING:
     from .replies import Reply
     from .session import Session
 
-__all__ = ["Effect", "EffectReader", "Effects"]
+__all__ = ["Effect", "EffectLog", "EffectReader", "Effects"]
 
-Effect = list[bytes]
+Effect: TypeAlias = list[bytes]
 """A command, its name first."""
-
-OF_OTHERS: Final = frozenset(b"exec eval eval_ro evalsha evalsha_ro fcall fcall_ro".split())
-"""Commands that run others, whose effects are theirs."""
-
 
 MESSAGES: Final = frozenset((b"publish", b"spublish"))
 """Commands that change no data, and that replicas hear of: their clients listen, too."""
 
-
 MEETS_ANY_KEY: Final = frozenset((b"scan", b"randomkey"))
 """Commands that remove the expired keys they meet, each by itself, as time does."""
 
+SPECIAL: Final = MESSAGES | MEETS_ANY_KEY | FORCED | PROPAGATED_AS.keys()
+"""Commands that are not simply their own effect where they changed something."""
 
-class Step(NamedTuple):
-    """One effect.
+PLAIN_SET: Final = len((b"SET", b"key", b"value"))
+"""How many arguments SET has without options: then it is its own effect."""
 
-    Attributes:
-        database: the index of the database it is for.
-        effect: the command.
-        is_message: it changes no data.
-    """
-
-    database: int
-    effect: Effect
-    is_message: bool = False
+Step: TypeAlias = tuple[int, Effect, bool]
+"""The index of a database, the effect for it, and whether it is a message, which changes no data."""
 
 
 class EffectReader:
@@ -67,25 +58,62 @@ class EffectReader:
         self.hears_messages = hears_messages
         self.selected: int | None = None
 
-    def take(self, unit: list[Step]) -> None:
+    def take_unit(self, unit: Sequence[Step]) -> None:
         """Takes what belongs together."""
-        if len(unit) == 1 and unit[0].is_message and not self.hears_messages:
+        is_alone = len(unit) == 1
+        if is_alone and unit[0][2] and not self.hears_messages:
             return
         write = self._write
-        self._select(unit[0].database)
-        if len(unit) > 1:
+        self._select(unit[0][0])
+        if not is_alone:
             write([b"MULTI"])
         for database, effect, is_message in unit:
             if self.hears_messages or not is_message:
                 self._select(database)
                 write(effect)
-        if len(unit) > 1:
+        if not is_alone:
             write([b"EXEC"])
+
+    def take_one(self, database: int, effect: Effect) -> None:
+        """Takes a unit of one effect, as most are."""
+        if database != self.selected:
+            self._select(database)
+        self._write(effect)
 
     def _select(self, database: int) -> None:
         if database != self.selected:
             self.selected = database
             self._write([b"SELECT", b"%d" % database])
+
+    def came_as(self, requests: Sequence[Effect], data: bytes) -> None:
+        """Tells the bytes that requests which were just run were read from."""
+
+
+class EffectLog(EffectReader):
+    """Keeps the effects until somebody takes them, as the bytes of an append-only file.
+
+    Most requests are their own effects: their bytes are kept as they came, and need no packing.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[Effect | bytes] = []
+        super().__init__(self._kept.append)
+
+    def came_as(self, requests: Sequence[Effect], data: bytes) -> None:
+        """Keeps the bytes in place of the requests, if these were the last effects."""
+        kept, count = self._kept, len(requests)
+        if kept[-count:] == requests and are_written_as(requests, data):
+            kept[-count:] = [data]
+
+    def take(self) -> bytes:
+        """The effects since the last time."""
+        kept = self._kept
+        try:
+            data = b"".join(kept)  # type: ignore[arg-type]  # all of it came as it is written
+        except TypeError:
+            data = b"".join([each if isinstance(each, bytes) else pack(tuple(each)) for each in kept])
+        kept.clear()
+        return data
 
 
 class Effects:
@@ -103,12 +131,11 @@ class Effects:
         self._readers: list[EffectReader] = []
         self._hears_messages = False
         self._unit: list[Step] = []
-        self._runs = False  # a command, and what it runs belongs to it
+        self._is_inside = False  # of a command, and what it runs belongs to it
+        keyspace.listeners.append(self._hear)
 
     def add_reader(self, reader: EffectReader) -> None:
         """Lets a reader have the effects from now on."""
-        if not self._readers:
-            self._keyspace.listen(self._hear)
         if reader not in self._readers:
             self._readers.append(reader)
         self._hears_messages = any(each.hears_messages for each in self._readers)
@@ -120,7 +147,6 @@ class Effects:
         self._readers.remove(reader)
         self._hears_messages = any(each.hears_messages for each in self._readers)
         if not self._readers:
-            self._keyspace.unlisten(self._hear)
             self._unit.clear()
 
     def __bool__(self) -> bool:
@@ -129,51 +155,80 @@ class Effects:
     # What the executor tells
 
     def record(self, session: Session, command: Command, args: list[bytes], run: Handler) -> Reply:
-        """Runs a command, or lets a client that was blocked in it go on, and keeps what that did."""
-        before, is_outermost, self._runs = self._keyspace.changes, not self._runs, True
-        reply: Reply | CommandError
+        """Runs a command, or lets a client that was blocked in it go on, and keeps what that did.
+
+        This is the fast path, for commands that are their own effect, as most are.
+        """
+        if command.name in SPECIAL and (len(args) != PLAIN_SET or command.name != b"set"):
+            return self._record_special(session, command, args, run)
+        keyspace = self._keyspace
+        before = keyspace.changes
+        failure: CommandError | None = None
+        reply: Reply
         try:
             reply = run(session, args)
         except CommandError as error:
-            reply = error
-        waits = reply is NO_REPLY and session.waiter is not None
-        is_forced = command.name in FORCED and not isinstance(reply, CommandError)
-        has_changed = self._keyspace.changes != before or is_forced
-        if has_changed and not waits and command.name not in OF_OTHERS:
-            self._add(session, command, args, reply)
-        if self._hears_messages and command.name in MESSAGES:
-            self._unit.append(Step(session.db.index, args, is_message=True))
-        if is_outermost:
-            self._runs = False
-            self.close_unit(is_atomic=command.name not in MEETS_ANY_KEY)
-        if isinstance(reply, CommandError):
-            raise reply
+            reply = failure = error
+        is_effect = keyspace.changes != before and (reply is not NO_REPLY or session.waiter is None)
+        if self._unit or self._is_inside:
+            if is_effect:
+                self.add(session.db.index, args)
+            if not self._is_inside:
+                self.close_unit()
+        elif is_effect:
+            for reader in self._readers:
+                reader.take_one(session.db.index, args)
+        if failure is not None:
+            raise failure
         return reply
 
-    def _add(
-        self, session: Session, command: Command, args: list[bytes], reply: Reply | CommandError
-    ) -> None:
-        propagate = PROPAGATED_AS.get(command.name)
-        if propagate is None:
-            effects: Iterable[Effect] = [args]
-        else:
-            effects = propagate(Done(session.db, args, reply))
-        self._unit += [Step(session.db.index, effect) for effect in effects]
+    def _record_special(self, session: Session, command: Command, args: list[bytes], run: Handler) -> Reply:
+        """Records a command that is propagated as others, or always, or that runs others."""
+        keyspace, was_inside = self._keyspace, self._is_inside
+        before, self._is_inside = keyspace.changes, True
+        failure: CommandError | None = None
+        reply: Reply
+        try:
+            reply = run(session, args)
+        except CommandError as error:
+            reply = failure = error
+        waits = reply is NO_REPLY and session.waiter is not None  # what it waits for is recorded then
+        if command.name in MESSAGES:
+            if self._hears_messages:
+                self._unit.append((session.db.index, args, True))
+        elif (keyspace.changes != before and not waits) or (command.name in FORCED and failure is None):
+            propagate = PROPAGATED_AS.get(command.name, as_it_is)
+            for effect in propagate(Done(session.db, args, reply)):
+                self.add(session.db.index, effect)
+        self._is_inside = was_inside
+        if not was_inside:
+            self.close_unit(is_atomic=command.name not in MEETS_ANY_KEY)
+        if failure is not None:
+            raise failure
+        return reply
+
+    def came_as(self, requests: Sequence[Effect], data: bytes) -> None:
+        """Tells the readers which bytes the requests were read from that were just run.
+
+        Args:
+            requests: one or more, all of one client, with nothing between them.
+            data: their bytes.
+        """
+        for reader in self._readers:
+            reader.came_as(requests, data)
 
     def add(self, database: int, effect: Effect) -> None:
-        """The command that runs tells an effect itself."""
-        self._unit.append(Step(database, effect))
+        """The command that runs tells an effect itself, or what is done is no command: ``Engine.reset``."""
+        self._unit.append((database, effect, False))
 
     def _hear(self, change: Change) -> None:
-        """What no command asked for is an effect, too: a key whose time has come, and ``Engine.reset``."""
-        if change.event == "expired" and change.key is not None:
-            self._unit.append(Step(change.database, [b"DEL", change.key]))
-        elif change.event == "flush" and not self._runs:
-            self._unit.append(Step(0, [b"FLUSHALL"]))
+        """That the time of a key has come is an effect, too, which no command asked for."""
+        if change.event == "expired" and change.key is not None and self._readers:
+            self.add(change.database, [b"DEL", change.key])
 
     def fail(self) -> None:
         """A command of ours failed unexpectedly: what it has done by then is done."""
-        self._runs = False
+        self._is_inside = False
         self.close_unit()
 
     def close_unit(self, *, is_atomic: bool = True) -> None:
@@ -182,4 +237,4 @@ class Effects:
             unit, self._unit = self._unit, []
             for part in [unit] if is_atomic else [[step] for step in unit]:
                 for reader in self._readers:
-                    reader.take(part)
+                    reader.take_unit(part)

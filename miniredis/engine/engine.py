@@ -163,7 +163,7 @@ class Engine:
         session.last_active = now
         self.statistics.input_bytes += len(data)
         if not session.flags & SPECIAL and self.conditions.is_quiet and (requests := few_requests(data)):
-            self._run_at_once(session, requests, len(data))
+            self._run_at_once(session, requests, data)
         elif self.conditions.busy and self.scripts.is_running_for(session):
             session.flags |= UNREAD
             session.parser.feed(data)
@@ -227,6 +227,8 @@ class Engine:
         self.advance(now)
         self.statistics.start_lap()
         self.keyspace.flush()
+        if self.effects is not None:
+            self.effects.add(0, [b"FLUSHALL"])
         self.saves.flushed()
         self.waiting.serve_ready()
 
@@ -373,13 +375,13 @@ class Engine:
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")
 
-    def _run_at_once(self, session: Session, requests: list[Request], size: int) -> None:
+    def _run_at_once(self, session: Session, requests: list[Request], data: bytes) -> None:
         try:
-            if answer_plain(session, requests):
+            if answer_plain(session, requests, data):
                 return
         except Exception as fault:
             self.fail(session, fault)
-        run_input(session, size)
+        run_input(session, len(data))
 
     def _show_out(self, session: Session) -> None:
         session.flags |= CLOSING

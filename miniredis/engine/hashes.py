@@ -51,9 +51,12 @@ class HashValue:
         known = len(fields)
         fields[field] = value
         is_new = len(fields) != known
-        if self.is_packed:
-            longest = max(len(field), len(value))
-            self.is_packed = longest <= packing.hash_value and len(fields) <= packing.hash_entries
+        if self.is_packed and (
+            len(fields) > packing.hash_entries
+            or len(field) > packing.hash_value
+            or len(value) > packing.hash_value
+        ):
+            self.is_packed = False
         if is_new and self._index is not None:
             self._index.add(field)
         return is_new

@@ -126,17 +126,17 @@ class Keyspace:
         return self._local_expiries if self.is_replica else self.expiries
 
     def listen(self, hear: Listener) -> None:
-        """Calls a listener with every change from now on; all keys are then observed."""
+        """Calls a listener with every change from now on, also of keys that nobody else observes."""
         self.listeners.append(hear)
-        self._heed()
+        self._heed(all_keys=True)
 
     def unlisten(self, hear: Listener) -> None:
-        """Stops calling a listener."""
+        """Stops calling it; only one listener at a time needs every change."""
         self.listeners.remove(hear)
-        self._heed()
+        self._heed(all_keys=False)
 
-    def _heed(self) -> None:
-        self.heeds_all = len(self.listeners) > 1  # the first one is ``Waiting.hear``
+    def _heed(self, *, all_keys: bool) -> None:
+        self.heeds_all = all_keys
         for db in self.databases:
             db.heeded = Everything() if self.heeds_all else db.watchers
 
@@ -399,12 +399,13 @@ class Database:
         return True
 
     def expire(self, key: bytes) -> None:
-        """Deletes an expired key; does not count it as a change, since no command made it."""
-        keyspace = self.keyspace
-        changes = keyspace.changes
-        self.delete(key, "expired")
-        keyspace.changes = changes
-        keyspace.expired += 1
+        """Deletes an expired key; does not count it as a change, since no command made it.
+
+        Listeners are told even if nobody observes the key: no command says what has become of it.
+        """
+        self.delete(key, event=None)
+        self._tell(key, "expired", modifies=True)
+        self.keyspace.expired += 1
 
     def clear(self) -> None:
         """Deletes every key; ``Keyspace.flush`` reports it."""

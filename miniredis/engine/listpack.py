@@ -7,14 +7,17 @@ a new node begins. So sizes can be computed without encoding.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from .numbers import fits, parse_integer
 
 __all__ = [
     "EMPTY",
+    "HEADER",
     "UNCOUNTED",
+    "around",
     "back_length_size",
     "element_size",
     "integer_size",
@@ -28,6 +31,9 @@ END: Final = b"\xff"
 EMPTY: Final = 7
 """The size of an empty listpack: total size, count and end."""
 
+HEADER: Final = struct.Struct("<IH")
+"""What a listpack begins with: its size, and how many elements it has."""
+
 UNCOUNTED: Final = 0xFFFF
 """Stored in place of a number of elements that does not fit."""
 
@@ -36,13 +42,14 @@ MIDDLE_INTEGERS: Final = range(-(1 << 12), 1 << 12)
 WIDE_INTEGERS: Final = (2, 3, 4, 8)
 """The sizes of larger integers, in bytes."""
 
-SHORT_TEXTS: Final = 1 << 6
-HEADS: Final = tuple(bytes((0x80 | size,)) for size in range(SHORT_TEXTS))
-TAILS: Final = tuple(bytes((1 + size,)) for size in range(SHORT_TEXTS))
-"""The bytes before and after a short text, by its size."""
-
 LONGEST_INTEGER: Final = 20
 """A longer text is not a 64-bit integer."""
+
+DIGITS: Final = b"0123456789"
+STARTS: Final = b"-123456789"
+"""What an integer ends with, and begins with if it has several bytes."""
+
+NO_STARTS: Final = bytes(set(range(256)) - set(STARTS))
 
 BACK_LENGTHS: Final = ((127, 1), (16382, 2), (2097150, 3), (268435454, 4))
 """The largest size of an element whose back length takes a number of bytes."""
@@ -78,40 +85,83 @@ def back_length(size: int) -> bytes:
     return bytes([groups[0], *(group | 128 for group in groups[1:])])
 
 
+SMALL: Final = tuple(bytes((number, 1)) for number in SMALL_INTEGERS)
+
+
+def pack_small(number: int) -> bytes:
+    return SMALL[number] if number >= 0 else pack_middle(number)
+
+
+def pack_middle(number: int) -> bytes:
+    return (0xC000 | number & 0x1FFF).to_bytes(2) + b"\x02"
+
+
+def pack_24_bits(number: int) -> bytes:
+    return b"\xf2" + number.to_bytes(3, "little", signed=True) + b"\x04"
+
+
+def with_format(layout: str, head: int, tail: int) -> Callable[[int], bytes]:
+    to_bytes = struct.Struct(layout).pack
+    return lambda number: to_bytes(head, number, tail)
+
+
+PACKERS: Final[Sequence[Callable[[int], bytes]]] = [
+    *[pack_small] * 8,
+    *[pack_middle] * 5,
+    *[with_format("<BhB", 0xF1, 3)] * 3,
+    *[pack_24_bits] * 8,
+    *[with_format("<BiB", 0xF3, 5)] * 8,
+    *[with_format("<BqB", 0xF4, 9)] * 32,
+]
+"""How an integer is packed, by how many bits it has beside its sign."""
+
+
 def pack_integer(number: int) -> bytes:
     """A signed 64-bit integer as an element."""
-    if number in SMALL_INTEGERS:
-        return bytes([number, 1])
-    if number in MIDDLE_INTEGERS:
-        return (0xC000 | number & 0x1FFF).to_bytes(2) + b"\x02"
-    if -(1 << 31) <= number < 1 << 31:
-        if -(1 << 15) <= number < 1 << 15:
-            return struct.pack("<BhB", 0xF1, number, 3)
-        if -(1 << 23) <= number < 1 << 23:
-            return b"\xf2" + number.to_bytes(3, "little", signed=True) + b"\x04"
-        return struct.pack("<BiB", 0xF3, number, 5)
-    return struct.pack("<BqB", 0xF4, number, 9)
+    return PACKERS[(number ^ number >> 63).bit_length()](number)
+
+
+@lru_cache(maxsize=1 << 13)
+def around(size: int) -> tuple[bytes, bytes]:
+    """What stands before and behind a text of some size."""
+    if size < 1 << 6:
+        head = bytes((0x80 | size,))
+    else:
+        head = (0xE000 | size).to_bytes(2) if size < 1 << 12 else b"\xf0" + size.to_bytes(4, "little")
+    return head, back_length(len(head) + size)
 
 
 def pack_element(text: bytes) -> bytes:
     """A string as an element."""
     size = len(text)
-    number = parse_integer(text) if size <= LONGEST_INTEGER else None
-    if number is not None:
-        return pack_integer(number)
-    if size < SHORT_TEXTS:
-        return HEADS[size] + text + TAILS[size]
-    head = (0xE000 | size).to_bytes(2) if size < 1 << 12 else b"\xf0" + size.to_bytes(4, "little")
-    return head + text + back_length(len(head) + size)
+    if 0 < size <= LONGEST_INTEGER and text[-1] in DIGITS:
+        number = parse_integer(text)
+        if number is not None:
+            return pack_integer(number)
+    head, tail = around(size)
+    return head + text + tail
 
 
-def pack(elements: list[bytes]) -> bytes:
-    """A listpack of encoded elements."""
-    body = b"".join(elements)
-    count = min(len(elements), UNCOUNTED)
-    return (len(body) + EMPTY).to_bytes(4, "little") + count.to_bytes(2, "little") + body + END
+def pack(elements: Sequence[bytes]) -> bytes:
+    """A listpack of elements that are packed already."""
+    return framed(b"".join(elements), len(elements))
 
 
-def pack_strings(texts: Iterable[bytes]) -> bytes:
-    """A listpack of strings."""
-    return pack(list(map(pack_element, texts)))
+def pack_strings(texts: Sequence[bytes]) -> bytes:
+    """A listpack of strings. Those of one size are packed at once, if none of them is an integer."""
+    size = len(texts[0]) if texts else 0
+    if not size or len(texts[-1]) != size or set(map(len, texts)) != {size} or may_be_integers(texts, size):
+        return pack([*map(pack_element, texts)])
+    head, tail = around(size)
+    return framed(head + (tail + head).join(texts) + tail, len(texts))
+
+
+def may_be_integers(texts: Sequence[bytes], size: int) -> bool:
+    """Whether one of some texts of a size begins as an integer."""
+    if size == 1 or size > LONGEST_INTEGER:
+        return size == 1
+    return bool(b"".join(texts)[::size].translate(None, NO_STARTS))
+
+
+def framed(body: bytes, count: int) -> bytes:
+    return HEADER.pack(len(body) + EMPTY, min(count, UNCOUNTED)) + body + END

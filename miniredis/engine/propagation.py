@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .groups import Delivery, Group
     from .keyspace import Database
 
-__all__ = ["FORCED", "PROPAGATED_AS", "Done"]
+__all__ = ["FORCED", "PROPAGATED_AS", "Done", "as_it_is"]
 
 FORCED: Final = frozenset(
     b"flushall flushdb swapdb function|load function|delete function|flush function|restore".split()
@@ -59,6 +59,11 @@ class Done(NamedTuple):
 
 
 Propagate: TypeAlias = "Callable[[Done], Iterable[list[bytes]]]"
+
+
+def as_it_is(done: Done) -> Iterable[list[bytes]]:
+    """The command itself."""
+    return [done.args]
 
 
 def as_named(name: bytes, until: int | None = None) -> Propagate:
@@ -218,7 +223,7 @@ def set_id(key: bytes, name: bytes, group: Group) -> list[bytes]:
 
 
 def told_by_itself(_done: Done) -> Iterable[list[bytes]]:
-    """The command has told its effects already, with ``Session.also_propagate``."""
+    """The command has told its effects already (``Session.also_propagate``), or those that it ran have."""
     return ()
 
 
@@ -257,6 +262,7 @@ PROPAGATED_AS: Final[dict[bytes, Propagate]] = {
     b"xadd": propagate_xadd,
     b"xtrim": propagate_xtrim,
     **dict.fromkeys((b"xreadgroup", b"xclaim", b"xautoclaim"), told_by_itself),
+    **dict.fromkeys(b"exec eval eval_ro evalsha evalsha_ro fcall fcall_ro".split(), told_by_itself),
     b"geoadd": propagate_geoadd,
 }
 """By the name of a command, what tells its effects; all others are their own."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .effects import Effect, EffectReader, Effects
+from .effects import EffectLog, EffectReader, Effects
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -25,8 +25,7 @@ class Recording:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._effects = Effects(engine.keyspace)
-        self._collected: list[Effect] = []
-        self._collector = EffectReader(lambda effect: self._collected.append(effect))
+        self._log = EffectLog()
 
     def add_reader(self, reader: EffectReader) -> None:
         """Tells a reader from now on what commands do."""
@@ -43,19 +42,18 @@ class Recording:
 
     def start(self) -> None:
         """Collects effects from now on, for ``take``."""
-        self.add_reader(self._collector)
+        self.add_reader(self._log)
 
     def name_database(self) -> None:
         """The next effect begins a file of its own: it says first which database it is for."""
-        self._collector.selected = None
+        self._log.selected = None
 
-    def take(self) -> list[Effect]:
-        """The effects since the last time."""
-        taken, self._collected = self._collected, []
-        return taken
+    def take(self) -> bytes:
+        """The effects since the last time, as the bytes of an append-only file."""
+        return self._log.take()
 
     def stop(self) -> None:
         """Collects no more, and forgets what was not taken."""
-        self.remove_reader(self._collector)
+        self.remove_reader(self._log)
         self.name_database()
-        self._collected.clear()
+        self._log.take()

@@ -7,11 +7,12 @@ stands still, as while Redis loads: an expired key is deleted by the effect that
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .errors import CommandError
 from .gate import look_up
-from .registry import PLAIN, Command
+from .registry import PLAIN
 from .requests import FastLane, RequestParser
 from .session import Session
 
@@ -86,8 +87,11 @@ class Replay:
                 command = PLAIN.get(args[0])
                 if command is None or self._queued is not None:
                     self._run_other(args)
-                else:
-                    self._handle(command, args)
+                elif command.least <= len(args) <= command.most:
+                    try:  # noqa: SIM105  (suppress() takes as long as some commands)
+                        command.handler(session, args)  # type: ignore[misc]  # no container comes here
+                    except CommandError:
+                        pass  # it was one when it was new, and changed as much
         except UnknownCommandError as error:
             error.undone = list(rest)
             raise
@@ -111,14 +115,9 @@ class Replay:
         command = look_up(args)
         if command is None or command.handler is None:
             raise UnknownCommandError(args[0])
-        self._handle(command, args)
-
-    def _handle(self, command: Command, args: list[bytes]) -> None:
         if command.least <= len(args) <= command.most:
-            try:  # noqa: SIM105  (suppress() takes as long as some commands)
-                command.handler(self._session, args)  # type: ignore[misc]  # no container comes here
-            except CommandError:
-                pass  # it failed with the same error, and the same changes, the first time
+            with suppress(CommandError):
+                command.handler(self._session, args)
 
     def end(self) -> None:
         """Ends the replay: restarts time and resets the counters."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from io import BytesIO
 from itertools import chain
 from typing import Final, TypeAlias
@@ -24,7 +24,15 @@ from .errors import ProtocolError
 from .numbers import parse_integer
 from .replies import pack
 
-__all__ = ["READ_SIZE", "FastLane", "RequestParser", "few_requests", "size_of", "split_arguments"]
+__all__ = [
+    "READ_SIZE",
+    "FastLane",
+    "RequestParser",
+    "are_written_as",
+    "few_requests",
+    "size_of",
+    "split_arguments",
+]
 
 INLINE_LIMIT: Final = 64 * 1024
 """The most bytes of a line that may arrive without its line end."""
@@ -125,6 +133,16 @@ def large_request(data: bytes) -> list[Request]:
     return [request] if lines[1::2] == [*map(announced, map(len, request))] else []
 
 
+def are_written_as(requests: Collection[Request], data: bytes) -> bool:
+    r"""Whether Redis would write requests as the very bytes that they were read from.
+
+    It would, but for the two bytes behind each argument, which nobody looks at when they are read. Where no
+    argument holds a ``\r``, each line has its end if there are as many ends as lines.
+    """
+    lines = len(requests) + 2 * sum(map(len, requests))
+    return data.count(b"\r\n") == lines and b"\r" not in b"".join(chain.from_iterable(requests))
+
+
 class FastLane:
     """Parses the well-formed requests at the start of some bytes. Parsers of one thread share a lane."""
 
@@ -195,8 +213,8 @@ class RequestParser:
     """
 
     __slots__ = (
-        "_arguments", "_at", "_bulk", "_lane", "_large", "_limited", "_max_bulk", "_missing", "_singly",
-        "_try_lane", "input", "ready",
+        "_arguments", "_at", "_bulk", "_lane", "_large", "_limited", "_max_bulk", "_missing", "_ready_data",
+        "_singly", "_try_lane", "input", "ready",
     )  # fmt: skip
 
     def __init__(
@@ -208,6 +226,7 @@ class RequestParser:
         self.input: bytes | bytearray = b""
         self._at = 0  # the position of the exact reader in ``input``
         self.ready: deque[Request] = deque()
+        self._ready_data = b""  # the bytes of ``ready``, unless some of these requests were taken already
         self._arguments: Request = []  # the arguments read so far of the current request
         self._missing = 0  # the number of arguments still to come
         self._bulk: int | None = None  # the announced length of the next argument
@@ -275,10 +294,12 @@ class RequestParser:
             self._take_lane()
         return bool(self.ready)
 
-    def take_ready(self) -> deque[Request]:
-        """Removes and returns the requests that were parsed ahead."""
-        ready, self.ready = self.ready, deque()
-        return ready
+    def take_ready(self) -> tuple[list[Request], bytes]:
+        """Removes and returns the requests that were parsed ahead, and their bytes."""
+        ready, data = [*self.ready], self._ready_data
+        self.ready.clear()
+        self._ready_data = b""
+        return ready, data
 
     def next(self) -> Request | None:
         """The next request, or None if it is not complete. It may be empty, such as a blank line.
@@ -289,6 +310,7 @@ class RequestParser:
         if not self.read_ahead():
             return self._read_exactly()
         request = self.ready.popleft()
+        self._ready_data = b""
         if len(request) > UNKNOWN_COUNT and self._limited():
             raise ProtocolError(errors.UNKNOWN_CLIENTS_COUNT)
         return request
@@ -303,6 +325,7 @@ class RequestParser:
             return
         requests, used = self._lane.read(data)
         self.ready.extend(requests)
+        self._ready_data = bytes(data[:used])
         if used == len(self.input):
             self.input = b""
             return

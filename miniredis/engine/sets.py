@@ -54,7 +54,7 @@ class SetValue:
             return False
         self.members[member] = None
         if self.is_packed:
-            self.is_packed = len(self.members) <= packing.set_integers and is_integer(member)
+            self.is_packed = len(self.members) <= packing.set_integers and parse_integer(member) is not None
         if self._index is not None:
             self._index.add(member)
         return True

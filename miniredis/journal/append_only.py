@@ -47,6 +47,8 @@ class Syncer:
 
     def ask(self) -> None:
         """Something was written; the thread begins with the first time."""
+        if self._is_dirty:  # the thread will clear that before it next asks the disk, for this, too
+            return
         with self._change:
             self._is_dirty = True
             if self._thread is None:

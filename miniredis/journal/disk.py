@@ -28,13 +28,12 @@ class File:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o644)
         self.size = os.fstat(self._descriptor).st_size
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Writes all of it; ``size`` tells how much was written where that fails."""
-        rest = memoryview(data)
-        while rest:
-            written = os.write(self._descriptor, rest)
-            self.size += written
-            rest = rest[written:]
+        written = os.write(self._descriptor, data)
+        self.size += written
+        if written < len(data):
+            self.write(memoryview(data)[written:])
 
     def sync(self) -> None:
         """Makes what was written durable, which a file that was removed is not, whatever the system says."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..engine.rdb.reader import BadDataError, FileReader
-from ..engine.requests import FastLane
+from ..engine.requests import LANE_LIMIT, FastLane
 
 __all__ = ["BadFrameError", "TornFrameError", "batches", "size_of"]
 
-WINDOW: Final = 4 * 1024
-"""How many bytes the fast lane is shown at once: about a hundred commands."""
+WINDOW: Final = LANE_LIMIT
+"""How many bytes the fast lane is shown at once: some hundreds of commands, or about a millisecond."""
 
 LONGEST_LINE: Final = 128
 """Bytes of a line that announces something; Redis reads no longer one."""

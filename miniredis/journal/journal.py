@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
 from ..engine.client_flags import EXECUTING
-from ..engine.replies import pack
 from .child import Child
 from .damage import DamagedFileError
 from .disk import Disk
@@ -137,7 +136,7 @@ class Journal:
         """Bytes of all files that the next start will read."""
         return self._increments.size_before + self._increments.file.size
 
-    def write(self, effects: Iterable[list[bytes]]) -> None:
+    def write(self, effects: bytes) -> None:
         """Writes what a tick did, before its replies are sent.
 
         Where that fails and ``always`` does not hold, writing commands are refused until it succeeds.
@@ -145,10 +144,9 @@ class Journal:
         Raises:
             OSError: it is not durable, and ``always`` says that it must be.
         """
-        data = b"".join(map(pack, map(tuple, effects)))
         file = self._increments.file
-        if data or file.pending:
-            file.write(data)
+        if effects or file.pending:
+            file.write(effects)
         self._engine.conditions.fail_disk(file.error)
         if self._may_fork and not file.pending and self._rewriting.child is None:
             self._rewrite_if_needed()

@@ -28,7 +28,7 @@ class Queue(OnAsyncio, QueueMethods[V]):
     """``pressure.Queue`` for asyncio: the same methods, as coroutines.
 
     ``help(pressure.Queue)`` describes arguments, attributes and errors. ``client`` may also be a
-    ``redis.asyncio.Redis``. Several tasks may use one object at once.
+    ``redis.asyncio.Redis``. Several tasks may use one object at the same time.
 
     When a task is cancelled in a method, the method stops waiting, gives its role back and loses no value. If
     the method has already succeeded, it returns its result, and the cancellation is raised at the task's next
@@ -37,7 +37,7 @@ class Queue(OnAsyncio, QueueMethods[V]):
     Close the connections before the event loop ends: with ``disconnect``, or with an ``async with`` block.
     """
 
-    if TYPE_CHECKING:  # which values it has follows from the codec
+    if TYPE_CHECKING:  # the codec determines the type of the values
 
         @overload
         def __init__(
@@ -58,13 +58,13 @@ class Queue(OnAsyncio, QueueMethods[V]):
         return Values(self.get)
 
 
-class BackupQueue(OnAsyncio, BackupMethods[V]):  # noqa: D101, that of the kind
+class BackupQueue(OnAsyncio, BackupMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(OnAsyncio, RingMethods[V]):  # noqa: D101, that of the kind
+class RingQueue(OnAsyncio, RingMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(OnAsyncio, ReliableMethods[V]):  # noqa: D101, that of the kind
+class ReliableQueue(OnAsyncio, ReliableMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = ReliableMethods.__doc__

@@ -1,7 +1,7 @@
-"""Our own connections on asyncio: redis.asyncio's, with the rules of ``pressure.connection``.
+"""Connections on asyncio: those of redis.asyncio, with the rules of ``pressure.connection``.
 
 Rules:
-    - They belong to the event loop that made them, and to the process: those of another are never used.
+    - A connection is used only by the process and on the event loop that opened it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def asynchronous(where: Settings) -> Settings:
     """The settings for redis.asyncio.
 
     Raises:
-        TypeError: The client that they came from connects in a way that asyncio has not.
+        TypeError: redis.asyncio has no counterpart of the client's connection class.
     """
     kind = _CLASSES.get(where.connection_class, where.connection_class)
     if not issubclass(kind, theirs.AbstractConnection):
@@ -46,7 +46,7 @@ def asynchronous(where: Settings) -> Settings:
 
 
 class Connections(AsyncConnections):
-    """The connections of one queue object, on one loop at a time."""
+    """The connections of one queue object, on one event loop at a time."""
 
     _lock = asyncio.Lock
 
@@ -87,7 +87,7 @@ class Connections(AsyncConnections):
 
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
-    """Send commands, and read so many replies; raises one of ``LOST``."""
+    """Send commands and read ``count`` replies; raises one of ``LOST``."""
     reader = connection._reader
     try:
         await connection.send_packed_command(data, check_health=False)
@@ -105,7 +105,7 @@ async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
 
 
 def _made(query: ServerQuery, member: Member) -> Any:
-    """A connection that is not connected yet, and says nothing by itself when it is."""
+    """A connection that is not connected yet; it sends no commands of its own when it connects."""
 
     def prepare(connection: Any) -> None:
         member.open_as(_socket_of(connection))
@@ -115,7 +115,7 @@ def _made(query: ServerQuery, member: Member) -> Any:
 
 
 async def reply_on(connection: Any) -> Reply:
-    """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
+    """The next reply on a connection. Error replies are returned, also those within the reply to EXEC."""
     try:
         reply = await connection.read_response(disconnect_on_error=False)
     except ERROR_REPLIES as error:

@@ -1,11 +1,11 @@
 """The driver for asyncio: runs operations, each on one connection of redis.asyncio.
 
 Rules:
-    - What is under way is never broken off by a cancellation; ``unbroken`` says how. A wait is ended by
-      CLIENT UNBLOCK from a second connection, and the operation is stopped before its next wait. If the
-      server does not answer within ``STOP_TIMEOUT`` then, the connection is given up.
-    - An operation that succeeded all the same returns its result: the value that arrived is the caller's. The
-      cancellation is then raised when the task next waits, unless whoever asked for it has taken it back.
+    - A cancellation never interrupts an exchange with the server (``unbroken``). Instead, CLIENT UNBLOCK from
+      a second connection ends a wait, and the operation stops before its next wait. If the server then does
+      not answer within ``STOP_TIMEOUT``, the connection is closed.
+    - An operation that succeeds in spite of a cancellation returns its result, so that no value is lost. The
+      cancellation is raised at the task's next wait, unless it was withdrawn (``uncancel``) before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class _Execution(AsyncExecution[T]):
-    """One operation under way, with the cancellation that came meanwhile, if any."""
+    """One operation under way, and the first cancellation that arrived during it, if any."""
 
     __slots__ = ("_cancellation",)
 
@@ -39,7 +39,7 @@ class _Execution(AsyncExecution[T]):
         self._cancellation: asyncio.CancelledError | None = None
 
     async def run(self) -> T:
-        """To its end."""
+        """Run the operation to its end."""
         try:
             return await super().run()
         except asyncio.CancelledError:
@@ -98,13 +98,13 @@ class _Execution(AsyncExecution[T]):
         return self._checkout.stop
 
     def _deliver_later(self) -> None:
-        """A cancellation that was held back is raised when the task next waits."""
+        """Raise a delayed cancellation when the task next waits."""
         task, cancellation = asyncio.current_task(), self._cancellation
         if cancellation is None or task is None:
             return
 
         def deliver() -> None:
-            if not task.done() and task.cancelling():  # nobody has taken it back, as asyncio.timeout() does
+            if not task.done() and task.cancelling():  # not withdrawn, as asyncio.timeout() does
                 task.uncancel()
                 task.cancel(*cancellation.args)
 
@@ -123,8 +123,8 @@ class Driver(AsyncDriver):
 
     Args:
         where: The server.
-        keys: The queue; None where any node of a cluster will do.
-        renewer: What renews leases, if there are any.
+        keys: The keys of the queue; None if any node of a cluster can run the operations.
+        renewer: Renews leases; None if the queue has no leases.
     """
 
     _checkout = Checkout
@@ -155,7 +155,7 @@ class Driver(AsyncDriver):
 
 
 async def _ignored(_: asyncio.CancelledError) -> float:
-    """A second cancellation changes nothing."""
+    """Ignore a cancellation."""
     return inf
 
 
@@ -163,18 +163,18 @@ OnCancel: TypeAlias = Callable[[asyncio.CancelledError], Awaitable[float]]
 
 
 async def unbroken(work: Coroutine[Any, Any, T], on_cancel: OnCancel, limit: float = inf) -> T:
-    """Run a coroutine to its end, whoever cancels the task meanwhile.
+    """Run a coroutine to its end, even if the task is cancelled meanwhile.
 
-    A task that is cancelled has CancelledError raised in whatever it awaits; in the middle of a reply that
-    would lose a value or a role. asyncio's own ``shield`` needs a task of its own, which is cancelled like
-    any other when the loop shuts down. Here the coroutine is run step by step, and what it waits for is
-    waited for on its behalf, so that it never hears of the cancellation.
+    A cancellation raises CancelledError in the coroutine that the task awaits; in the middle of a reply, that
+    would lose a value or a role. ``asyncio.shield`` would need a second task, which is cancelled like any
+    other when the event loop shuts down. Instead, this function runs the coroutine step by step, and waits
+    itself for each future that the coroutine awaits. So the coroutine never receives a cancellation.
 
     Args:
-        work: The coroutine; no timeout of its own may run out in it, since that is a cancellation, too.
-        on_cancel: Told of a cancellation. It returns how many seconds the coroutine still has, until
-            TimeoutError is raised in it.
-        limit: Seconds after which TimeoutError is raised in the coroutine, if nothing has come meanwhile.
+        work: The coroutine. It must not use ``asyncio.timeout``, which is a cancellation, too.
+        on_cancel: Called with a cancellation; returns after how many seconds TimeoutError is raised in the
+            coroutine.
+        limit: For how many seconds the coroutine may wait for one future before TimeoutError is raised in it.
     """
     loop, stop_by = asyncio.get_running_loop(), inf
     proceed: Callable[[], Any] = lambda: work.send(None)  # noqa: E731, it changes
@@ -198,7 +198,7 @@ async def unbroken(work: Coroutine[Any, Any, T], on_cancel: OnCancel, limit: flo
 
 
 def _future(awaited: asyncio.Future[Any] | None) -> asyncio.Future[Any]:
-    """What a coroutine waits for, to be waited for on its behalf; its result is left alone."""
+    """The future that a coroutine awaits, as one that ``unbroken`` can wait for."""
     if awaited is None:  # as in asyncio.sleep(0)
         awaited = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_soon(awaited.set_result, None)

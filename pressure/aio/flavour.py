@@ -1,4 +1,4 @@
-"""The flavour for asyncio: what runs the operations of a queue, and what goes on beside them."""
+"""The flavour for asyncio: the driver of a queue, the renewal of leases, and heartbeats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OnAsyncio(Asynchronous):
         async def run() -> None:
             while True:
                 await asyncio.sleep(every)
-                with contextlib.suppress(PressureError):  # the next may do better
+                with contextlib.suppress(PressureError):  # the next heartbeat may succeed
                     await self._driver.run(heartbeat())
 
         task = asyncio.create_task(run(), name="heartbeat")

@@ -1,4 +1,4 @@
-"""Keeping leases on asyncio: a task renews them."""
+"""Renewal of leases on asyncio, in a task."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pressure.lease import LeaseRenewer
 
 
 class TaskRenewer(LeaseRenewer):
-    """Renews in a task of the loop on which the queue is used.
+    """Renews leases in a task of the event loop on which the queue is used.
 
     Args:
         seconds: How long a lease lasts.
-        renew: Renews the leases of some holds, within ``pause`` seconds.
+        renew: Renews the leases of some holds; takes at most ``pause`` seconds.
     """
 
     def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
@@ -29,13 +29,13 @@ class TaskRenewer(LeaseRenewer):
     def begin(self, hold_id: bytes) -> None:
         """Renew the lease of a hold from now on."""
         home = (os.getpid(), asyncio.get_running_loop())
-        if self._home != home:  # another loop, or a forked child: the holds there are not ours
+        if self._home != home:  # on another loop, or in a forked child, the old holds are not ours
             self._holds.clear()
             self._home, self._task = home, None
         super().begin(hold_id)
 
     async def stop(self) -> None:
-        """End the task; while there are holds it goes on for them, and ends when it sees none."""
+        """End the task if there are no holds; otherwise it ends by itself after the last hold."""
         task = self._task
         if self._holds or task is None or self._home != (os.getpid(), asyncio.get_running_loop()):
             return
@@ -54,6 +54,6 @@ class TaskRenewer(LeaseRenewer):
                 self._task = None
                 return
             began = time.monotonic()
-            with suppress(Exception):  # whatever it was, such as a credential provider's: the next may do
+            with suppress(Exception):  # any error, such as a credential provider's: the next may succeed
                 await self._renew(frozenset(self._holds))
             pause = self.pause_after(began)

@@ -89,7 +89,7 @@ def repair(call: Call) -> int:
 
 
 def redrive(call: Call) -> int:
-    """Put rejected messages into their queue again, and print how many were put."""
+    """Put rejected messages back into their queue, and print how many were put."""
     options = call.arguments
     most = sys.maxsize if options.count is None else options.count
     if options.kind == QUEUE:

@@ -108,7 +108,7 @@ def completion(call: Call) -> int:
     """Print the completion script for a shell."""
     from pressure.cli.parser import (
         parser,
-    )  # the parser imports the table, which imports us
+    )  # imported here, since the parser imports the table, which imports this module
 
     shell = importlib.import_module(f"pressure.cli.shells.{call.arguments.shell}")
     write(shell.script(outline(parser())))

@@ -40,7 +40,7 @@ class Filter:
         framing: Makes the framing of its input and that of its output.
         signals: A signal ends every wait.
         slow: Called once if an answer takes longer than ``slow_after`` seconds.
-        deadline: Seconds.
+        slow_after: Seconds.
 
     Raises:
         NotFoundError: There is no such command.

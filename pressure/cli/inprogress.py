@@ -30,7 +30,7 @@ def inprogress(call: Call) -> int:
     if not (options.requeue or options.discard):
         _show(found, as_json=options.json)
         return _missing(found, wanted)
-    # in reverse order: the item that is put back last is taken first, and that is to be the oldest
+    # in reverse order: the item that is put back last is taken next, and that should be the oldest
     act = queue.requeue if options.requeue else queue.discard
     done = [each for each in reversed(found) if act(each.item)][::-1]
     _tell(queue, "requeued" if options.requeue else "discarded", done, as_json=options.json)

@@ -1,8 +1,8 @@
 """``put``, ``get``, ``peek`` and ``length`` for the kinds whose items are taken and then completed.
 
 Rules:
-    - An item is completed once it was written, not before. An item that cannot be written is put back.
-    - Who is killed in between leaves it in progress: it will be redelivered, as is promised of these kinds.
+    - An item is completed after it was written. An item that cannot be written is put back.
+    - If the command is killed in between, the item stays in progress and can be redelivered.
 
 To add a kind: a row in ``KIND_COMMANDS``.
 """

@@ -17,7 +17,7 @@ from pressure.text import printable
 
 _HEAD = ("QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")
 
-#: Notes about kinds that cannot be told from the keys.
+#: Notes about kinds that the keys do not determine.
 _KIND = {"list": "list (a backup queue or a ring: its keys do not show which while nothing is in progress)"}
 _TAKEN = {"ring": "locked", "list": "locked or in progress", "reliable": "delivered"}
 #: Kinds that record since when an item is in progress.

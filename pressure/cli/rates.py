@@ -24,7 +24,7 @@ class Activity:
         doing: ``"free"`` (nobody holds the role), ``"working"``, ``"waiting"`` (for room or for values) or
             ``"gone"`` (not connected).
         holder: The id of the holder; None if nobody holds the role or the id is not known.
-        seconds: For how long, as far as is known.
+        seconds: For how long, as far as it is known.
     """
 
     doing: str

@@ -2,7 +2,7 @@
 
 Rules:
     - Messages that arrived together are put together; ``put`` does not wait for more to arrive.
-    - However they end, they print how many messages were acknowledged, and each message that was lost.
+    - At their end, even after an error, they print how many messages were acknowledged, and each lost one.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The other kinds of queues, each defined once for every flavour; these are the synchronous ones.
+"""The other kinds of queues: backup, ring and reliable. This module has their synchronous classes.
 
-``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable`` (messages that are
-acknowledged) hold a class of definitions each, and the operations behind them, which are generators over
-batches like those of ``pressure.protocol``. ``pressure.methods`` and ``pressure.flavour`` make methods of
-definitions. ``commands`` is how a server is asked, ``kind`` what all have in common.
+The packages ``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable``
+(messages that are acknowledged) have one class each that defines the queue's methods for every flavour, and
+the operations behind the methods: generators over batches, as in ``pressure.protocol``. ``pressure.methods``
+and ``pressure.flavour`` make the methods. ``kind`` and ``commands`` have what the three share.
 
-To add a kind: a class of definitions, and a class here, in ``pressure.aio`` and in ``pressure.trio``.
+To add a kind: a class that defines its methods, and a class here, in ``pressure.aio`` and ``pressure.trio``.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 
-class BackupQueue(Synchronous, BackupMethods[V]):  # noqa: D101, that of the kind
+class BackupQueue(Synchronous, BackupMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(Synchronous, RingMethods[V]):  # noqa: D101, that of the kind
+class RingQueue(Synchronous, RingMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(Synchronous, ReliableMethods[V]):  # noqa: D101, that of the kind
+class ReliableQueue(Synchronous, ReliableMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = ReliableMethods.__doc__

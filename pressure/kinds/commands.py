@@ -1,8 +1,8 @@
-"""How the kinds ask a server where it runs no scripts, and how they read what it answers.
+"""Commands and transactions for servers that run no scripts, and functions that read replies.
 
 Rules:
-    - A transaction looks first, with what it looks at watched, and is sent only if that holds; it is tried
-      again when somebody else was faster, a moment later, and not for ever.
+    - A transaction watches keys (WATCH), reads them, and sends MULTI and EXEC. If another client has changed
+      a watched key, it starts again after a random pause, at most ``ATTEMPTS`` times.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from pressure.protocol.operation import Batch, Command, Operation, Pause, Reply
 
 T = TypeVar("T")
 
-#: How often a transaction is tried while others keep changing what it looks at.
+#: How often a transaction is tried while other clients change the watched keys.
 ATTEMPTS: Final = 100
-#: Longest pause between two of these, in seconds.
+#: Longest pause between two attempts, in seconds.
 LONGEST_PAUSE: Final = 0.02
 
 
 def execute(*commands: Command) -> Operation[list[Reply]]:
-    """Some commands in one round trip, none of which may be refused."""
+    """The replies to some commands, sent in one round trip; raises the first error among them."""
     return check((yield Batch(commands)))
 
 
-#: Given what was looked at, the commands that follow from it, and what to return beside their replies.
+#: Takes the replies to the reads; returns the commands to send, and a result to return with their replies.
 Decide: TypeAlias = Callable[[list[Reply]], tuple[Sequence[Command], T]]
 
 
 def transaction(
     ctx: KindContext, watched: Sequence[bytes], looks: Sequence[Command], decide: Decide[T]
 ) -> Operation[tuple[T, list[Reply]]]:
-    """Look, decide, and carry out, as one step; with no commands to carry out nothing is sent.
+    """Read, decide and write in one atomic step; if ``decide`` returns no commands, nothing is written.
 
     Raises:
-        QueueInUseError: Others kept changing what was looked at.
+        QueueInUseError: Other clients changed a watched key in each attempt.
     """
     for _ in range(ATTEMPTS):
         _, *seen = check((yield Batch(((b"WATCH", *watched), *looks))))
@@ -50,14 +50,14 @@ def transaction(
         done = executed((yield Batch(atomic(*commands))))
         if done is not None:
             return result, check(done)
-        yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, so that two do not meet again
+        yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, to spread competing clients
     raise QueueInUseError(
         f"queue {ctx.keys}: other clients changed it in each of {ATTEMPTS} attempts; try again"
     )
 
 
 def front(key: bytes, count: int) -> Operation[list[bytes]]:
-    """The elements at the right end of a list, where those are that come next; the next one first."""
+    """The next elements of a queue in a list, which are at its right end; the next one first."""
     (found,) = yield from execute((b"LRANGE", key, -count, -1))
     return list(reversed(found))
 
@@ -69,12 +69,12 @@ def now(time: Reply) -> int:
 
 
 def block_ms(seconds: float) -> int:
-    """A wait as it is sent, in milliseconds; never 0, which would be one for ever."""
+    """Seconds as a BLOCK argument in milliseconds; at least 1, since 0 would mean no limit."""
     return max(1, int(seconds * 1000))
 
 
 def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
-    """Names and values, which RESP2 answers in one array, and RESP3 as pairs or as a map."""
+    """Names and values from a reply: one flat array (RESP2), pairs or a map (RESP3)."""
     if isinstance(reply, dict):
         return list(reply.items())
     if reply and isinstance(reply[0], list):
@@ -83,10 +83,10 @@ def pairs(reply: Reply) -> list[tuple[Reply, Reply]]:
 
 
 def seconds_since_first(first: Reply, time: Reply) -> float | None:
-    """For how many seconds the first of a sorted set of times is past; None if there is none.
+    """How many seconds ago the earliest time in a sorted set was; None if the set is empty.
 
     Args:
-        first: The reply to ZRANGE of its first member, with scores.
+        first: The reply to ZRANGE of the set's first member, with scores in milliseconds.
         time: The reply to TIME.
     """
     return (now(time) - float(pairs(first)[0][1])) / 1000 if first else None

@@ -1,11 +1,10 @@
-"""What all kinds have in common: names and keys, what is asked of the server, and the values in a queue.
+"""What backup, ring and reliable queues share: keys, the context of an operation, items and their codec.
 
 Rules:
-    - Values are bytes, and are stored as they are, so that any client of the same pattern can take part.
-    - With ``envelope=True`` each value travels with an identifier of its own, ``<32 hex digits> <value>``:
-    two
-      equal values are then two items. Values of others that have none are taken as they are.
-    - Times are the server's, so that clients need not agree on the time.
+    - Values are bytes and are stored unchanged, so that other clients of the same pattern can take part.
+    - With ``envelope=True`` each value is stored with an id of its own, as ``<32 hex digits> <value>``. So
+      two equal values are two items. A value that another client pushed without an id is an item, too.
+    - All times are the server's, so that the clients' clocks need not agree.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from pressure.settings import SLICE
 
 @dataclass(frozen=True, slots=True)
 class KindKeys:
-    """Where a queue is.
+    """The name and the keys of a queue.
 
     Attributes:
-        name: Its name.
-        all: Its keys, the main one first; of what begins as others do, the beginning.
+        name: The queue's name.
+        all: Its keys, the main one first. The locks of a ring count as one: their common prefix.
     """
 
     name: bytes
@@ -54,14 +53,14 @@ class KindKeys:
 
 @dataclass(frozen=True, slots=True)
 class KindContext:
-    """What an operation needs to know.
+    """What an operation knows of its queue and server.
 
     Attributes:
-        keys: Where the queue is.
-        server: What is known of the server.
-        clock: Monotonic time in seconds.
+        keys: The queue's name and keys.
+        server: What is known about the server.
+        clock: Returns monotonic time in seconds.
         slice: Longest single wait in seconds.
-        guard: What is known of the kind of the keys; None to look at no keys.
+        kind_check: Whether the keys are known to be of this kind; None to skip the check.
     """
 
     keys: KindKeys
@@ -74,14 +73,13 @@ class KindContext:
 _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) ", re.DOTALL)
 
 
-#: How many bytes are stored in one piece with a value: its identifier, or how often a delayed message was
-#: delivered.
+#: How many bytes at most are stored in one string with a value, such as its id or a count of deliveries.
 _BESIDE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[V]):
-    """An item of a queue: its bytes, its value, and what identifies it.
+    """An item of a queue: its bytes, its value and its id.
 
     Attributes:
         data: The item's bytes as they are on the server, with the id in front if it has one.
@@ -111,40 +109,40 @@ class Item(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class ItemCodec(Generic[V]):
-    """How values become items.
+    """Converts values to items and back.
 
     Attributes:
-        codec: Makes bytes of objects.
-        envelope: Whether each is given an identifier.
+        codec: Converts objects to bytes and back.
+        envelope: Whether each item is stored with an id.
     """
 
     codec: Codec[V]
     envelope: bool
 
     def data(self, value: Any) -> bytes:
-        """What is stored for a value; raises TypeError or ValueTooLongError for one that cannot be sent."""
+        """The bytes to store for a value; raises TypeError or ValueTooLongError if it cannot be sent."""
         payload = sendable(self.codec.encode(value), beside=_BESIDE)
         return b"%s %s" % (uuid.uuid4().hex.encode(), payload) if self.envelope else payload
 
     def item(self, data: bytes, token: bytes | None = None) -> Item[V]:
-        """The item that is stored as this."""
+        """The item with these stored bytes."""
         found = _ENVELOPE.match(data) if self.envelope else None
         return Item(data, found[1] if found else None, token, self.codec)
 
 
 def bytes_of(item: Item | bytes) -> bytes:
-    """By what an item is known on the server; raises TypeError for what is no item."""
+    """The stored bytes of an item; raises TypeError if ``item`` is neither an item nor bytes."""
     if isinstance(item, Item | bytes):
         return item.data if isinstance(item, Item) else item
     raise TypeError(f"an item is what claim returned, or its bytes, not {type(item).__name__}")
 
 
 class Kind(Methods, Generic[V]):
-    """What the kinds of this package share, besides what all kinds do."""
+    """The base class of backup, ring and reliable queues."""
 
     _context: KindContext
     _item_codec: ItemCodec[V]
-    #: What the kind is called.
+    #: The name of the kind.
     _kind: str
 
     def _init_context(
@@ -163,7 +161,7 @@ class Kind(Methods, Generic[V]):
         return Deadline.of(self._context, block, timeout)
 
     def _connect_to(self, *keys: bytes, **where: Any) -> None:
-        """Tell of the other keys, and prepare connections."""
+        """Set the keys beside the main one, and prepare connections."""
         place = self._context.keys
         self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))
         self._connect(self._settings(**where), self._context.keys)

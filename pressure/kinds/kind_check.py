@@ -1,14 +1,14 @@
-"""Two queues of different kinds never share keys: an operation on the keys of another kind is refused.
+"""Refuses an operation on the keys of a queue of another kind.
 
 Rules:
-    - The types of the keys tell most: only a reliable queue has a stream, or the sorted set of delayed
-      messages; only a backup queue has a list of what is in progress. A list alone may be of a backup queue
-      or of a ring. So the first client of this package that adds to it, or takes from it, writes which it is
-      into ``<main key>:kind``, and that stays. Programs without this package need not; a list without such
-      keys is of whatever kind it is called.
-    - Each queue object looks until it knows, which is usually once, in one or two round trips before its
-      first operation. Who only looks at a queue writes nothing.
-    - A name that ends as the keys of another queue do is refused before anything is sent.
+    - The types of the keys show most kinds: only a reliable queue has a stream or a sorted set of delayed
+      messages; only a backup queue has a list of items in progress or a sorted set of claims. A single list
+      may be a backup queue or a ring. So the first client of this package that adds to it or takes from it
+      writes the kind into ``<main key>:kind``, and that key stays. Other programs need not write it: a list
+      without such keys is accepted as either kind.
+    - Each queue object checks its keys until it knows their kind: usually once, in one or two round trips
+      before its first operation. An operation that only reads the queue writes nothing.
+    - A name that could be a key of another queue is refused before anything is sent.
 
 To add a kind: a row in ``_SIGNS``.
 """
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: What the name of the key that says which kind a list is ends in.
+#: The suffix of the key that names the kind of a list.
 MARK: Final = b":kind"
 
-#: The main key's type, or what a key beside it ends in and its type, and the kind that has it.
+#: The suffix of a key (empty for the main key), its type, and the kind of queue that has such a key.
 _SIGNS: Final = (
     (b"", b"stream", "reliable"),
     (b"", b"Queue-EDU", "reliable"),
@@ -52,7 +52,7 @@ _RESERVED: Final = re.compile(
 
 @dataclass(slots=True)
 class KindCheck:
-    """What one queue object knows of its keys.
+    """What one queue object knows about its keys.
 
     Attributes:
         kind: The kind of the object.
@@ -64,7 +64,7 @@ class KindCheck:
 
 
 def check_name(name: bytes) -> None:
-    """Raises ValueError for a name whose key would be a key of another queue."""
+    """Raises ValueError for a name whose main key could be a key of another queue."""
     if found := _RESERVED.search(name):
         raise ValueError(
             f"the name {printable(name)} has {printable(found[0])} in it, as the keys beside another queue's "
@@ -73,11 +73,11 @@ def check_name(name: bytes) -> None:
 
 
 def kind_of(types: list[Reply], mark: Reply) -> tuple[str, bytes] | None:
-    """The kind that keys are of, and what the key that says so ends in; None if they may be of any.
+    """The kind of a queue, and the suffix of the key that shows it; None if the keys fit several kinds.
 
     Args:
-        types: Those of the main key and of each in ``_BESIDE`` behind it.
-        mark: What the key says that names the kind.
+        types: The reply to TYPE for the key with each suffix in ``_BESIDE``.
+        mark: The value of the key that names the kind.
     """
     of = dict(zip(_BESIDE, types, strict=True))
     known = {b"backup": "backup", b"ring": "ring"}.get(mark) if isinstance(mark, bytes) else None
@@ -87,20 +87,20 @@ def kind_of(types: list[Reply], mark: Reply) -> tuple[str, bytes] | None:
 
 
 def kind_commands(main: bytes) -> tuple[Command, ...]:
-    """What is asked of the server for ``kind_of``, the mark last."""
+    """The commands whose replies ``kind_of`` takes, that for the mark last."""
     return (*((b"TYPE", main + suffix) for suffix in _BESIDE), (b"GET", main + MARK))
 
 
 def check_kind(ctx: KindContext, *, changes: bool = True, makes: bool = False) -> Operation[None]:
-    """Find out whether the keys are of the kind that they are taken for, unless that is known.
+    """Check that the keys are of the expected kind, unless that is known.
 
     Args:
         ctx: The queue.
-        changes: Whether something is added or taken afterwards.
-        makes: Whether the queue is made if there is none.
+        changes: Whether the operation adds or takes items.
+        makes: Whether the operation creates the queue if it does not exist.
 
     Raises:
-        QueueAlreadyExistsError: They are of another kind.
+        QueueAlreadyExistsError: The keys are of another kind.
     """
     kind_check, main = ctx.kind_check, ctx.keys.main
     if kind_check is None or kind_check.is_known:
@@ -136,12 +136,12 @@ def operation(
     changes: bool = False,
     makes: bool = False,
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
-    """Mark a generator as a whole operation on a queue of a kind, which begins with a look at the keys' kind.
+    """Decorate a generator function as an operation that begins with ``check_kind``.
 
     Args:
-        function: The generator.
-        changes: Whether it adds or takes something.
-        makes: Whether it makes the queue if there is none.
+        function: The generator function.
+        changes: Whether it adds or takes items.
+        makes: Whether it creates the queue if it does not exist.
     """
     whole = steps.operation(function)
 
@@ -156,12 +156,12 @@ def operation(
 def modifying(
     function: Callable[Concatenate[KindContext, P], Operation[T]], /
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
-    """Mark an operation that takes something, or changes what is there."""
+    """Decorate an operation that takes or changes items."""
     return operation(function, changes=True)
 
 
 def creating(
     function: Callable[Concatenate[KindContext, P], Operation[T]], /
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
-    """Mark an operation that adds something."""
+    """Decorate an operation that adds items, and so may create the queue."""
     return operation(function, changes=True, makes=True)

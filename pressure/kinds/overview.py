@@ -1,13 +1,13 @@
-"""What queues of the other kinds look like from outside, by their keys. Nothing is changed.
+"""The states of backup, ring and reliable queues, read from their keys. Nothing is changed.
 
 Rules:
-    - Nobody has to create such a queue: it is there while one of its keys is.
-    - The kind is told by the types of the keys, and by the key that names it (``kind_check``). A list beside
-      which there is nothing may be a backup queue or a ring, or another program's; it is a ``"list"``.
-    - What is claimed is told from the one side that is kept for it: the list of what is in progress, the
-      locks, or the server's own account of deliveries.
+    - Such a queue needs no creation: it exists while one of its keys does.
+    - The types of the keys, and the key that names the kind (``kind_check``), show the kind. A list without
+      other keys may be a backup queue, a ring, or another program's list: its kind is ``"list"``.
+    - Items in progress are counted in the list of items in progress (backup), by the locks (ring), or by the
+      server's list of pending messages (reliable).
 
-To add a kind: a row in ``_EXAMINE``, and in ``_kind`` what its keys are.
+To add a kind: a row in ``_EXAMINE``, and the types of its keys in ``_kind``.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from pressure.protocol.operation import Batch, Command, Operation, Reply
 from pressure.protocol.scanning import keys_under
 
 PREFIX: Final = b"queue"
-"""What keys begin with unless they are named otherwise."""
+"""The default prefix of keys."""
 
 OLD: Final = 3600.0
-"""From how many seconds on a claim is old, unless it is said otherwise."""
+"""Default age in seconds from which a claim is a problem."""
 
 _LOCK: Final = b":lock:"
 _SUFFIXES: Final = (b"", b":processing", b":claims", b":delayed")
 _HIDDEN: Final = (*_SUFFIXES[1:], b":deliveries", b":beats", b":notes", b":due", MARK)
-#: What stands before the name of a consumer group that is not the usual one.
+#: What stands before the name of a consumer group in a key, if it is not the default group.
 _OF_GROUPS: Final = (b":delayed:", b":due:")
 
-#: What carries a reliable queue, by the type of its main key.
+#: The backend of a reliable queue, by the type of its main key.
 _CARRIERS: Final = {b"stream": "stream", b"Queue-EDU": "module"}
 
-#: How many deliveries are looked at for the oldest; with RedisMQ's commands that is the first.
+#: How many pending messages are read to find the oldest; RedisMQ lists the oldest delivery first.
 _MOST: Final = 100
 
 
@@ -59,14 +59,14 @@ class Overview:
         queue: Its name.
         kind: ``"backup"``, ``"ring"``, ``"reliable"``; ``"list"``, which may be either of the first two; or
             ``"unreadable"``.
-        length: How many items wait; of a ring, how many there are.
-        in_progress: How many are in progress, locked, or delivered and not acknowledged.
-        oldest: For how many seconds the oldest of these is; None if there is none, or it is not known.
-        delayed: How many wait until they are due.
-        overdue: For how many seconds the first of those is due; None if none is.
-        dead: How many were delivered too often.
+        length: How many items wait; for a ring, how many items it has.
+        in_progress: How many items are in progress, locked, or delivered and not acknowledged.
+        oldest: Seconds since the oldest of these was taken; None if there is none, or it is not known.
+        delayed: How many messages are delayed.
+        overdue: For how many seconds the first delayed message has been due; None if none is due.
+        dead: How many messages the dead-letter queue holds.
         endless: How many locks never expire.
-        problems: What is wrong, a sentence each.
+        problems: What is wrong, one sentence for each problem.
     """
 
     queue: bytes
@@ -80,12 +80,12 @@ class Overview:
     endless: int = 0
     problems: tuple[str, ...] = ()
 
-    #: It drops what it does not hold, or holds all: nobody waits for room.
+    #: None for every such queue: a push never waits for room.
     bound = None
 
     @property
     def state(self) -> str:
-        """What it is doing, in a few words."""
+        """The state of the queue in a few words."""
         doing = {"in progress": self.in_progress, "delayed": self.delayed, "dead": self.dead}
         words = [f"{count} {what}" for what, count in doing.items() if count]
         if self.oldest is not None:
@@ -103,14 +103,14 @@ def _items(count: int) -> str:
 
 
 def place_of(name: bytes | str, prefix: bytes = PREFIX) -> KindKeys:
-    """Where a queue is, whatever its kind."""
+    """The keys of a queue of unknown kind."""
     name = as_bytes(name)
     main = prefix + b":" + name
     return KindKeys(name, tuple(main + suffix for suffix in _SUFFIXES))
 
 
 def find(prefix: bytes = PREFIX) -> Operation[dict[bytes, list[bytes]]]:
-    """The names of all keys under a prefix that may be queues, with their locks; ``examine`` says which."""
+    """The names that may be queues under a prefix, each with its locks; ``examine`` shows which are."""
     rests = yield from keys_under(prefix + b":")
     found: dict[bytes, list[bytes]] = {_name(rest): [] for rest in rests if _LOCK not in rest}
     for rest in rests:
@@ -123,7 +123,7 @@ def find(prefix: bytes = PREFIX) -> Operation[dict[bytes, list[bytes]]]:
 def _name(rest: bytes) -> bytes:
     for each in _OF_GROUPS:
         rest = rest.partition(each)[0]
-    for each in _HIDDEN * 2:  # the lane of what is due has keys beside it
+    for each in _HIDDEN * 2:  # twice: the lane of due messages has suffixed keys, too
         rest = rest.removesuffix(each)
     return rest
 
@@ -131,12 +131,12 @@ def _name(rest: bytes) -> bytes:
 def examine(
     places: Sequence[KindKeys], old: float = OLD, locks: Mapping[bytes, list[bytes]] | None = None
 ) -> Operation[list[Overview]]:
-    """Those that are queues, and how they are.
+    """The states of those queues that exist.
 
     Args:
-        places: Where they may be.
-        old: From how many seconds on a claim is a problem.
-        locks: Their locks by their names, where they are known; else keys are searched for those of a list.
+        places: The keys of each queue.
+        old: Age in seconds from which a claim is a problem.
+        locks: The names of locks, by the queue's name; None to scan the server for the locks of each list.
     """
     if not places:
         return []
@@ -152,7 +152,7 @@ def examine(
 
 
 def _examined(kind: str, place: KindKeys, locks: _Locks) -> Operation[Overview]:
-    """A queue; ``"unreadable"`` if the server does not let us look, or it is changing its kind."""
+    """The state of a queue; ``"unreadable"`` if the server refuses a command, or the kind just changed."""
     try:
         return (yield from _EXAMINE[kind](place, locks))
     except ServerReplyError as error:
@@ -165,7 +165,7 @@ def _type_commands(place: KindKeys) -> tuple[Command, ...]:
 
 
 def _kind(replies: Sequence[Reply]) -> str | None:
-    main, processing, claims, delayed, mark = replies  # an error is none of those
+    main, processing, claims, delayed, mark = replies  # an error reply equals none of the types
     if main in _CARRIERS:
         return _CARRIERS[main]
     if main not in (b"list", b"none"):
@@ -193,7 +193,7 @@ def _examine_list(place: KindKeys, known: _Locks) -> Operation[Overview]:
     root = place.main + _LOCK
     locks = (yield from keys_under(root)) if known is None else known
     length, *left = yield from execute((b"LLEN", place.main), *((b"PTTL", root + lock) for lock in locks))
-    held = [each for each in left if each != -2]  # expired meanwhile
+    held = [each for each in left if each != -2]  # -2: expired meanwhile
     (mark,) = yield from execute((b"GET", place.main + MARK))
     kind = "ring" if held or mark == b"ring" else "list"
     return Overview(place.name, kind, length, len(held), endless=held.count(-1))
@@ -221,10 +221,10 @@ _EXAMINE: Final[dict[str, _Examine]] = {
     "list": _examine_list,
     "stream": _examine_reliable("stream"),
     "module": _examine_reliable("module"),
-    "delayed": _examine_reliable("stream"),  # of which there is nothing yet but what is delayed
+    "delayed": _examine_reliable("stream"),  # only delayed messages exist yet
 }
 
-#: Who brings back what a dead worker had, by the kind of queue.
+#: How to put back the items of a dead worker, by the kind of queue.
 _REMEDIES: Final = {
     "backup": "requeue_stale or 'pressure inprogress --requeue' puts it back",
     "reliable": "recover delivers it again",

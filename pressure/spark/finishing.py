@@ -21,8 +21,8 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
             has ended.
 
     Returns:
-        How many rows are still claimed, because their batch was begun and not completed. The next run
-        with the same checkpoint reads them.
+        How many rows are still claimed, because their batch was not completed. The next run with the same
+        checkpoint reads them.
 
     Raises:
         QueueInUseError: Another query reads one of the queues.

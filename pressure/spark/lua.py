@@ -1,7 +1,7 @@
-"""The scripts. Each is one step that must be atomic, so that a crash cannot leave it half done.
+"""The scripts. Each is one atomic step, so that a crash cannot leave it half done.
 
-A ``Step`` is made of three parts: functions for all kinds and functions for the kind of queue, which are in
-``kinds``, and the step itself.
+A ``Step`` joins three parts: the functions for all kinds and those for one kind of queue, both in ``kinds``,
+and the text of the step.
 
 To add a step: write its script here, and call it in ``source`` or ``sink``.
 """
@@ -178,7 +178,7 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 """
 )
 
-#: Drop the staged lists that no batch was decided to have. KEYS: marker, then the lists. ARGV: their ids.
+#: Drop staged lists that are not part of a decided batch. KEYS: marker, then the lists. ARGV: their ids.
 ABANDON: Final = Script(
     b"""
 local lists = redis.call('HGET', KEYS[1], 'lists')

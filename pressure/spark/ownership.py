@@ -1,10 +1,10 @@
 """The owner of a queue: the one query that may read it as a stream, as long as it renews its lease.
 
 Rules:
-    - When an owner has not renewed its lease in time, another query can take the queue.
-    - It can do so at once if the owner's process ran on this machine, has ended, and has no connection to the
-      server. So a query that ended or was killed makes nobody wait.
-    - A query that lost its queue by mistake does no harm: every change first compares the owner.
+    - If the owner has not renewed its lease in time, another query can take the queue.
+    - Another query can take the queue at once if the owner's process ran on this machine, has ended, and has
+      no connection to the server. So no query has to wait for a query that ended or was killed.
+    - A query that is no longer the owner changes nothing: every change first compares the owner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOOK: Final = 0.1
 
 
 class Ownership:
-    """The right to read a queue as a stream, which one query has at a time.
+    """The right to read a queue as a stream; one query at a time has it.
 
     Args:
         server: Runs scripts on the queue's server.
@@ -46,7 +46,7 @@ class Ownership:
         self._renewer: ThreadRenewer | None = None
 
     def take(self) -> None:
-        """Become the owner, and renew the lease in the background. Waits only for a lease that runs out.
+        """Become the owner, and renew the lease in the background. Waits until an unrenewed lease expires.
 
         Raises:
             QueueInUseError: Another query reads the queue.
@@ -55,7 +55,7 @@ class Ownership:
         deadline = time.monotonic() + max(self._server.options.timeout, 2 * self._lease)
         while found := self._acquire():
             holder, now_left = found
-            if now_left > left or time.monotonic() > deadline:  # it was renewed, so the owner is alive
+            if now_left > left or time.monotonic() > deadline:  # the lease was renewed, so the owner is alive
                 raise in_use(self._server, holder)
             left = now_left
             if self._is_dead(holder) and not self._acquire(instead_of=holder):
@@ -102,7 +102,7 @@ def in_use(server: QueueServer, holder: bytes) -> QueueInUseError:
 
 
 def _ended(process: bytes) -> bool:
-    """Whether a process has ended. False for a process on another machine, of which it is not known."""
+    """Whether a process has ended; False for a process on another machine, since it is not known."""
     host, pid, _ = process.split(b":")
     if host != HOLDS.process.split(b":")[0]:
         return False

@@ -19,8 +19,8 @@ class Rows:
     Attributes:
         values: Their bytes.
         ids: The id of each value, None for a value without one; None if the queue has no ids.
-        deliveries: How often each value was delivered, including this time; 0 if it was only peeked at. One
-            number if it is the same for all.
+        deliveries: How often each value was delivered, including this time; 0 if it was only peeked at. A
+            single number holds for all values.
     """
 
     values: Sequence[bytes]
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def enqueued(self) -> list[int | None] | None:
-        """When each was put, in milliseconds since 1970 by the server's clock, if its id has the time."""
+        """When each value was put, in milliseconds since 1970, if its id has the server's time."""
         if self.ids is None:
             return None
         found = (_TIMED.fullmatch(each) if each else None for each in self.ids)

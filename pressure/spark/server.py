@@ -91,7 +91,7 @@ class QueueServer:
         return self._backend
 
     def check(self) -> None:
-        """Check that the queue exists, if its kind has to be created, and that its key has the right type.
+        """Check that a queue of kind ``pressure`` exists, or that the key of another kind has the right type.
 
         Raises:
             QueueDoesNotExistError: The queue was not created.

@@ -6,7 +6,7 @@ moves the rows from the lists to the queue, slice by slice; each slice is atomic
 decision for its batch continues with the decided lists, and drops the lists that were staged again.
 
 Rules:
-    - An attempt that failed, or whose driver has gone, may still write to its own list, which is never moved.
+    - An attempt that failed, or whose driver has ended, may still write to its list, which is never moved.
     - A staged list that is not committed expires. Decided lists and the marker are kept much longer: the
       marker shows which batches were put.
     - A list that is shorter than its task reported is never committed.
@@ -173,7 +173,7 @@ class Sink:
         )
 
     def abandon(self, writer: str, staged: Sequence[Staged]) -> None:
-        """Drop staged lists, except those that a batch was decided to have."""
+        """Drop staged lists, except those that were decided to be part of a batch."""
         some = [each for each in staged if each.rows]
         if some:
             keys = (self._marker(writer), *(self._stage(each.id) for each in some))

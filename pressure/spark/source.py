@@ -7,7 +7,7 @@ server, so a query that is run again finds it unchanged.
 Rules:
     - One query reads a queue: the owner (``ownership``). Every change first compares the owner.
     - Rows that were claimed and not acknowledged belong to the stream, also under its next owner.
-    - Rows are read in one transaction with the number of the first row, so a slice never has other rows.
+    - Rows and the number of the first row are read in one transaction, so a slice never has wrong rows.
 """
 
 from __future__ import annotations

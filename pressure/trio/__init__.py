@@ -28,13 +28,13 @@ class Queue(OnTrio, QueueMethods[V]):
     """``pressure.Queue`` for Trio: the same methods, as coroutines.
 
     ``help(pressure.Queue)`` describes arguments, attributes and errors. The settings of a ``client`` are
-    used, not its connections. Several tasks may use one object at once.
+    used, not its connections. Several tasks may use one object at the same time.
 
     When a method is cancelled, also by Ctrl-C, it stops waiting, gives its role back and loses no value. If
     it has already succeeded, it returns its result, and the cancellation is raised at the next checkpoint.
     """
 
-    if TYPE_CHECKING:  # which values it has follows from the codec
+    if TYPE_CHECKING:  # the codec determines the type of the values
 
         @overload
         def __init__(
@@ -55,13 +55,13 @@ class Queue(OnTrio, QueueMethods[V]):
         return Values(self.get)
 
 
-class BackupQueue(OnTrio, BackupMethods[V]):  # noqa: D101, that of the kind
+class BackupQueue(OnTrio, BackupMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = BackupMethods.__doc__
 
 
-class RingQueue(OnTrio, RingMethods[V]):  # noqa: D101, that of the kind
+class RingQueue(OnTrio, RingMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = RingMethods.__doc__
 
 
-class ReliableQueue(OnTrio, ReliableMethods[V]):  # noqa: D101, that of the kind
+class ReliableQueue(OnTrio, ReliableMethods[V]):  # noqa: D101, it has the kind's
     __doc__ = ReliableMethods.__doc__

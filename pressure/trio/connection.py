@@ -1,10 +1,10 @@
-"""Our own connection on Trio: a stream, and hiredis to read replies.
+"""Connections on Trio: a stream, and hiredis to parse replies.
 
 Rules:
-    - TCP, TLS or a Unix socket; AUTH or HELLO, RESP2 or RESP3, SELECT: as the settings say, which are those
-      of redis-py. The rules of ``pressure.connection`` hold.
-    - An error reply is a value, as operations are handed it.
-    - Nothing here is shielded; the driver sees to that.
+    - The settings, which are those of redis-py, choose TCP, TLS or a Unix socket, the protocol (RESP2 or
+      RESP3), the authentication and the database. The rules of ``pressure.connection`` hold.
+    - Error replies are returned, not raised.
+    - The driver shields an exchange from cancellation; this module does not.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pressure.protocol.operation import Reply
 from pressure.settings import Settings
 
 _SIZE: Final = 1 << 16
-#: How much to send at once: whoever takes it in time is not given up.
+#: How many bytes to send at once; the time limit for a silent server applies to each piece.
 _PIECE: Final = 1 << 20
 
-#: What goes wrong with a stream.
+#: The errors of a broken or silent stream.
 BROKEN: Final = (
     OSError,
     MemoryError,
@@ -52,7 +52,7 @@ _KINDS: Final = (
 
 
 def check(where: Settings) -> None:
-    """Raises TypeError if the client that the settings came from connects in a way that is not known here."""
+    """Raises TypeError if the settings come from a client whose connection class is not supported on Trio."""
     for each in (where, *where.nodes):
         if not issubclass(each.connection_class, _KINDS):
             raise TypeError(
@@ -61,7 +61,7 @@ def check(where: Settings) -> None:
 
 
 class Connection:
-    """A connection that is used by one operation at a time; ``Connections.ready`` opens one."""
+    """A connection, which one operation at a time uses; ``Connections.ready`` opens it."""
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self._stream = stream
@@ -70,9 +70,9 @@ class Connection:
         )
 
     async def exchange(self, data: bytes, count: int, limit: float = math.inf) -> list[Reply]:
-        """Send commands, and return so many replies; ``limit`` is how many seconds nothing may move.
+        """Send commands and return ``count`` replies. Raises one of ``BROKEN``.
 
-        Raises one of ``BROKEN``.
+        Each send of a piece and each read may take up to ``limit`` seconds.
         """
         pieces = memoryview(data)
         for start in range(0, len(data), _PIECE):
@@ -99,12 +99,12 @@ class Connection:
         return replies
 
     async def close(self) -> None:
-        """Hang up at once."""
+        """Close the connection at once."""
         await trio.aclose_forcefully(self._stream)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether it is open and has nothing to read; a server that hung up makes it readable."""
+        """Whether the connection is open and has nothing to read; if the server closed it, it is readable."""
         poll = select.poll()
         poll.register(_socket_of(self._stream).fileno(), select.POLLIN)
         return not poll.poll(0)
@@ -124,7 +124,7 @@ async def _stream(where: Settings) -> trio.abc.Stream:
     stream = await trio.open_tcp_stream(host, int(where.kwargs.get("port", 6379)))
     if not issubclass(where.connection_class, (redis.connection.SSLConnection, theirs.SSLConnection)):
         return stream
-    # redis-py knows how to make a context of its settings
+    # redis-py makes a TLS context from its settings
     context = theirs.SSLConnection(**where.kwargs).ssl_context.get()
     secure = trio.SSLStream(stream, context, server_hostname=host)
     try:
@@ -168,6 +168,6 @@ class Connections(AsyncConnections):
         return connection.is_quiet
 
     async def close(self, connection: Connection | None, *, nowait: bool = True) -> None:  # noqa: ARG002, D102
-        if connection is not None:  # at once, whoever is cancelled
+        if connection is not None:  # at once, even if the task is cancelled
             with trio.CancelScope(shield=True):
                 await connection.close()

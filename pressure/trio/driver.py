@@ -1,11 +1,11 @@
 """The driver for Trio: runs operations, each on one connection.
 
 Rules:
-    - What is under way is never broken off by a cancellation, nor by Ctrl-C: a child task, shielded, sends
-      and reads, and its parent looks out. A wait is ended by CLIENT UNBLOCK from a second connection, and the
-      operation is stopped before its next wait. If the server does not answer within ``STOP_TIMEOUT`` then,
-      the connection is given up.
-    - An operation that succeeded all the same returns its result: the value that arrived is the caller's. The
+    - Neither a cancellation nor Ctrl-C interrupts an exchange with the server: a shielded child task sends
+      and reads, and its parent receives the cancellation. CLIENT UNBLOCK from a second connection then ends a
+      wait, and the operation stops before its next wait. If the server does not answer within
+      ``STOP_TIMEOUT``, the connection is closed.
+    - An operation that succeeds in spite of a cancellation returns its result, so that no value is lost. The
       cancellation is raised at the next checkpoint, as always in Trio.
 """
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class _Execution(AsyncExecution[T]):
-    """One operation under way, with the interrupt that came meanwhile, if any."""
+    """One operation under way, and the KeyboardInterrupt that arrived during it, if any."""
 
     __slots__ = ("_interrupt",)
 
@@ -42,14 +42,14 @@ class _Execution(AsyncExecution[T]):
         self._interrupt: KeyboardInterrupt | None = None
 
     async def run(self) -> T:
-        """To its end."""
+        """Run the operation to its end."""
         try:
             return await super().run()
         except KeyboardInterrupt:
             self._interrupt = None
             raise
         finally:
-            if self._interrupt is not None:  # held back; Trio raises it at the main task's next checkpoint
+            if self._interrupt is not None:  # delayed: Trio raises it at the main task's next checkpoint
                 signal.raise_signal(signal.SIGINT)
 
     async def _cancelled(self) -> BaseException | None:
@@ -68,7 +68,7 @@ class _Execution(AsyncExecution[T]):
         try:
             await trio.sleep(seconds)
         except trio.Cancelled:
-            return self._is_stopped  # seen again before the next step
+            return self._is_stopped  # the next step detects the cancellation again
         except KeyboardInterrupt as error:
             self._interrupt = error
             return False
@@ -102,7 +102,7 @@ class _Execution(AsyncExecution[T]):
             self.connection = self.member.connection
 
     async def _watch(self, step: Batch, exchange: _Exchange) -> None:
-        """Wait until the replies are there; a cancellation or an interrupt only ends a wait."""
+        """Wait for the replies; after a cancellation or Ctrl-C, end a wait and limit the time."""
         try:
             await exchange.over.wait()
         except (trio.Cancelled, KeyboardInterrupt) as reason:
@@ -114,7 +114,7 @@ class _Execution(AsyncExecution[T]):
                     limit = grace_period(step, await self._checkout.driver.unblock(self.member.number))
             with trio.move_on_after(limit, shield=True):
                 await exchange.over.wait()
-            exchange.scope.cancel()  # that has no effect if it is over
+            exchange.scope.cancel()  # no effect if the exchange is over
 
 
 class Checkout(AsyncCheckout):
@@ -133,8 +133,8 @@ class Driver(AsyncDriver):
 
     Args:
         where: The server.
-        keys: The queue; None where any node of a cluster will do.
-        renewer: What renews leases, if there are any.
+        keys: The keys of the queue; None if any node of a cluster can run the operations.
+        renewer: Renews leases; None if the queue has no leases.
     """
 
     _checkout = Checkout
@@ -166,7 +166,7 @@ class Driver(AsyncDriver):
 
 
 class _Exchange:
-    """Commands that were sent, and what became of them."""
+    """One exchange: its replies, or the error that ended it."""
 
     def __init__(self) -> None:
         self.over = trio.Event()
@@ -176,7 +176,7 @@ class _Exchange:
 
     @enable_ki_protection
     async def run(self, connection: Connection, data: bytes, count: int, limit: float) -> None:
-        """Send, and read the replies, whoever is cancelled meanwhile."""
+        """Send commands and read the replies, shielded from cancellation."""
         try:
             with self.scope:
                 self.replies = await connection.exchange(data, count, limit)

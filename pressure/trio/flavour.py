@@ -1,4 +1,4 @@
-"""The flavour for Trio: what runs the operations of a queue, and what goes on beside them."""
+"""The flavour for Trio: the driver of a queue, the renewal of leases, and heartbeats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OnTrio(Asynchronous):
         self._driver = Driver(where, keys, self._renewer)
 
     async def _shielded(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        with trio.CancelScope(shield=True):  # what an operation waits for has limits of its own
+        with trio.CancelScope(shield=True):  # each wait of an operation has its own time limit
             await function(*args)
 
     @contextlib.asynccontextmanager
@@ -47,7 +47,7 @@ class OnTrio(Asynchronous):
         async def run() -> None:
             while True:
                 await trio.sleep(every)
-                with contextlib.suppress(PressureError):  # the next may do better
+                with contextlib.suppress(PressureError):  # the next heartbeat may succeed
                     await self._driver.run(heartbeat())
 
         error: BaseException | None = None
@@ -55,7 +55,7 @@ class OnTrio(Asynchronous):
             nursery.start_soon(run)
             try:
                 yield
-            except BaseException as raised:  # raised outside, where no group is made of it
+            except BaseException as raised:  # raise it outside the nursery, which would wrap it in a group
                 error = raised
             nursery.cancel_scope.cancel()
         if error is not None:

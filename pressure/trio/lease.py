@@ -1,4 +1,4 @@
-"""Keeping leases on Trio: a system task renews them, since a queue object has no nursery."""
+"""Renewal of leases on Trio, in a system task, since a queue object has no nursery."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pressure.lease import LeaseRenewer
 
 
 class SystemTaskRenewer(LeaseRenewer):
-    """Renews in a system task of the run in which the queue is used.
+    """Renews leases in a system task of the run in which the queue is used.
 
     Args:
         seconds: How long a lease lasts.
-        renew: Renews the leases of some holds, within ``pause`` seconds.
+        renew: Renews the leases of some holds; takes at most ``pause`` seconds.
     """
 
     def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
@@ -30,13 +30,13 @@ class SystemTaskRenewer(LeaseRenewer):
     def begin(self, hold_id: bytes) -> None:
         """Renew the lease of a hold from now on."""
         home = (os.getpid(), trio.lowlevel.current_trio_token())
-        if self._home != home:  # another run of Trio, or a forked child: the holds there are not ours
+        if self._home != home:  # in another run, or in a forked child, the old holds are not ours
             self._holds.clear()
             self._home, self._running = home, None
         super().begin(hold_id)
 
     async def stop(self) -> None:
-        """End the task; while there are holds it goes on for them, and ends when it sees none."""
+        """End the task if there are no holds; otherwise it ends by itself after the last hold."""
         running = self._running
         if self._holds or running is None or self._home[1] != trio.lowlevel.current_trio_token():
             return
@@ -55,7 +55,7 @@ class SystemTaskRenewer(LeaseRenewer):
             with running.scope:
                 while await self._has_holds_after(pause):
                     began = time.monotonic()
-                    with suppress(Exception):  # what a system task raises ends the whole run
+                    with suppress(Exception):  # an error in a system task would end the whole run
                         await self._renew(frozenset(self._holds))
                     pause = self.pause_after(began)
         finally:
@@ -71,7 +71,7 @@ class SystemTaskRenewer(LeaseRenewer):
 
 
 class _Running:
-    """A task that renews."""
+    """The state of the task that renews leases."""
 
     def __init__(self) -> None:
         self.scope = trio.CancelScope()

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 import miniredis
-from conformance.effects import appended_to, differences
+from conformance.effects import appended_to, commands_in, differences
 from conformance.processes import NoRealRedisError, end, start_real
 from conformance.programs import find_real_redis
 from conformance.wire import encode
@@ -82,7 +82,7 @@ def recording() -> Iterator[Recorded]:
         engine = server._runner.engine
         with server._runner.lock:
             engine.recording.start()
-        yield Recorded(("127.0.0.1", server.port), engine.recording.take, engine)
+        yield Recorded(("127.0.0.1", server.port), lambda: commands_in(engine.recording.take()), engine)
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +202,7 @@ def test_whoever_meets_an_expired_key_propagates_its_end_and_no_command(words: t
     before = engine.keyspace.changes
     engine.receive(session, encode(*words), Instant(50_000, 0))
     engine.settle(Instant(50_000, 0))
-    assert engine.recording.take() == [[b"DEL", b"k"]]
+    assert engine.recording.take() == encode("DEL", "k")
     assert engine.keyspace.changes == before
 
 
@@ -214,7 +214,71 @@ def test_a_reset_from_outside_is_an_effect() -> None:
     engine.receive(session, encode("SET", "k", "v"), now)
     engine.reset(now)
     engine.settle(now)
-    assert engine.recording.take() == [[b"SELECT", b"0"], [b"SET", b"k", b"v"], [b"FLUSHALL"]]
+    assert commands_in(engine.recording.take()) == [[b"SELECT", b"0"], [b"SET", b"k", b"v"], [b"FLUSHALL"]]
+
+
+SELECT = encode("SELECT", "0")
+
+
+def recorded(*pieces: bytes) -> bytes:
+    """What an engine appends to its file when one client sends this, one piece in each tick."""
+    now = Instant(0, 0)
+    engine = Engine(now=now)
+    engine.recording.start()
+    session = engine.connect(now)
+    for piece in pieces:
+        engine.receive(session, piece, now)
+        engine.settle(now)
+    return engine.recording.take()
+
+
+@pytest.mark.parametrize(
+    ("sent", "appended"),
+    [
+        (encode("LPUSH", "l", "a"), encode("LPUSH", "l", "a")),
+        (encode("lPush", "l", "a"), encode("lPush", "l", "a")),
+        (encode("LPUSH", "l", "a") * 3, encode("LPUSH", "l", "a") * 3),
+        (encode("LPUSH", "l", "x" * 5000), encode("LPUSH", "l", "x" * 5000)),
+        (encode("LPUSH", "l", "a\r\nb"), encode("LPUSH", "l", "a\r\nb")),
+        (encode("SET", "k", "v") + encode("GET", "k"), encode("SET", "k", "v")),
+        (encode("LPOP", "none") + encode("SET", "k", "v"), encode("SET", "k", "v")),
+        (encode("INCR", "n") + encode("GETSET", "n", "7"), encode("INCR", "n") + encode("SET", "n", "7")),
+        (encode("SET", "k", "v", "GET") + encode("INCR", "n"), encode("SET", "k", "v") + encode("INCR", "n")),
+        (encode("LPUSH", "l", "a") + encode("PING"), encode("LPUSH", "l", "a")),
+        (encode("RPUSH", "l", "a") + encode("SELECT", "0") + encode("LPOP", "l"),
+         encode("RPUSH", "l", "a") + encode("LPOP", "l")),
+        (b"LPUSH l a\r\n", encode("LPUSH", "l", "a")),
+        (b"*3\r\n$5\r\nLPUSHxx$1\r\nlyy$1\r\nazz", encode("LPUSH", "l", "a")),
+        (b"*3\r\n$5\r\nLPUSHxx$1\r\nl\r\n$2\r\n\r\n\r\n", encode("LPUSH", "l", "\r\n")),
+        (encode("LPUSH", "l", "a") * 40, encode("LPUSH", "l", "a") * 40),
+        (encode("LPUSH", "l", "a") * 40 + encode("PING"), encode("LPUSH", "l", "a") * 40),
+        (b"*3\r\n$5\r\nLPUSHxx$1\r\nl\r\n$1\r\na\r\n" * 40, encode("LPUSH", "l", "a") * 40),
+    ],
+    ids=["one", "a name in any case", "several", "a large one", "a line end in an argument", "one that reads",
+         "one that finds nothing", "one propagated as another", "options that are left out", "one that is no data",
+         "between others", "inline", "line ends that are none",
+         "one line end in place of another", "many", "many before another", "many without line ends"],
+)  # fmt: skip
+def test_effects_are_written_as_redis_writes_them_however_the_requests_came(
+    sent: bytes, appended: bytes
+) -> None:
+    assert recorded(sent) == SELECT + appended
+
+
+def test_requests_that_come_one_by_one_and_together_are_written_alike() -> None:
+    requests = [encode("LPUSH", "l", str(number)) for number in range(5)] + [encode("LPOP", "l")] * 7
+    assert recorded(*requests) == recorded(b"".join(requests)) == SELECT + b"".join(requests[:10])
+
+
+def test_a_key_that_expires_between_requests_of_one_piece_is_written_between_them() -> None:
+    now, later = Instant(0, 0), Instant(50_000, 0)
+    engine = Engine(now=now)
+    session = engine.connect(now)
+    engine.receive(session, encode("SET", "k", "v", "PX", "1"), now)
+    engine.recording.start()
+    engine.receive(session, encode("LPUSH", "l", "a") + encode("LPUSH", "k", "b"), later)
+    expected = [["SELECT", "0"], ["LPUSH", "l", "a"], ["MULTI"], ["DEL", "k"], ["LPUSH", "k", "b"], ["EXEC"]]
+    assert engine.recording.take() == b"".join(encode(*words) for words in expected)
 
 
 ABOUT_EXPIRED_KEYS = {

@@ -37,8 +37,8 @@ HASHES_AND_SETS: Final = (
     fault(
         "a hash may be one larger while packed",
         "hashes.py",
-        "len(fields) <= packing.hash_entries",
-        "len(fields) <= packing.hash_entries + 1",
+        "len(fields) > packing.hash_entries",
+        "len(fields) > packing.hash_entries + 1",
     ),
     fault(
         "a set is packed again when it could be",

@@ -113,7 +113,7 @@ SYNTAX: Final = (
     syntax=SYNTAX,
 )
 def bitfield(session: Session, args: list[bytes]) -> Reply:
-    """Reads, sets and adds to numbers inside a string, one after the other."""
+    """Runs a list of GET, SET and INCRBY operations on integers of any width in a string."""
     operations = read_operations(session, args[2:])
     if not writes(operations):
         return read_all(session, args[1], operations)
@@ -143,7 +143,7 @@ def bitfield(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [GET encoding_offset{encoding offset:integer}]...!",
 )
 def bitfield_ro(session: Session, args: list[bytes]) -> Reply:
-    """Reads numbers inside a string."""
+    """Runs a list of GET operations on integers of any width in a string."""
     operations = read_operations(session, args[2:])
     if writes(operations):
         raise CommandError(errors.BIT_READ_ONLY)

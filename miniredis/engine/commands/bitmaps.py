@@ -50,7 +50,7 @@ def grown(db: Database, key: bytes, last_bit: int) -> tuple[bytearray, bool]:
     syntax="key#0 offset:integer value:integer",
 )
 def setbit(session: Session, args: list[bytes]) -> Reply:
-    """Sets or clears one bit, and returns what it was; the string grows as need be."""
+    """Sets or clears one bit of a string and returns its old value; the string grows if needed."""
     offset = read_offset(session, args[2])
     bit = read_range(args[3], 0, 1, errors.BIT)
     bits, has_grown = grown(session.db, args[1], offset)
@@ -72,7 +72,7 @@ def setbit(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 offset:integer",
 )
 def getbit(session: Session, args: list[bytes]) -> Reply:
-    """One bit; 0 beyond the end."""
+    """Returns one bit of a string; 0 beyond the end."""
     offset = read_offset(session, args[2])
     text = session.db.lookup_read(args[1], STRING) or b""
     return text[offset >> 3] >> (7 - (offset & 7)) & 1 if offset >> 3 < len(text) else 0
@@ -95,7 +95,7 @@ OPERATIONS: Final[dict[bytes, Operation]] = {b"AND": and_, b"OR": or_, b"XOR": x
     syntax="operation destkey#0 key#1...",
 )
 def bitop(session: Session, args: list[bytes]) -> Reply:
-    """Combines strings bit by bit and stores the result; returns its length, that of the longest."""
+    """Combines strings by a bitwise operator and stores the result; returns its length in bytes."""
     db, name, target, sources = session.db, args[1].upper(), args[2], args[3:]
     if name not in OPERATIONS:
         raise CommandError(errors.SYNTAX)
@@ -134,7 +134,7 @@ def bitop(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [index{start:integer end:integer [index_unit@7.0.0(BYTE|BIT)]}]",
 )
 def bitcount(session: Session, args: list[bytes]) -> Reply:
-    """How many bits are set, in the whole string or from one byte or bit to another."""
+    """Counts the set bits in a string, or in a range of its bytes or bits."""
     text = session.db.lookup_read(args[1], STRING)
     if text is None:
         return 0
@@ -193,7 +193,7 @@ def chunks(text: StringValue, first: int, last: int, outside: int) -> Iterator[t
     syntax="key#0 bit:integer [index{start:integer [end_index{end:integer [index_unit@7.0.0(BYTE|BIT)]}]}]",
 )
 def bitpos(session: Session, args: list[bytes]) -> Reply:
-    """Where the first bit is that is set, or clear; -1 if there is none. Behind the end all are clear."""
+    """Returns the position of the first bit that is set or clear; -1 if there is none."""
     bit = read_integer(args[2])
     if bit not in {0, 1}:
         raise CommandError(errors.BIT_SOUGHT)

@@ -19,31 +19,31 @@ from .connection import checked_name
 OWN: Final = "noscript loading stale"
 ADMIN: Final = "admin noscript loading stale"
 
-container("CLIENT", -2, module=__name__, summary="Looks at connections and changes them.", since="2.4.0")
+container("CLIENT", -2, module=__name__, summary="Shows, changes and closes connections.", since="2.4.0")
 
 
 @command("CLIENT ID", 2, OWN, acl="connection", since="5.0.0")
 def client_id(session: Session, args: list[bytes]) -> Reply:
-    """This connection's number."""
+    """Returns the id of this connection."""
     return session.id
 
 
 @command("CLIENT GETNAME", 2, OWN, acl="connection", since="2.6.9")
 def client_getname(session: Session, args: list[bytes]) -> Reply:
-    """This connection's name, or null."""
+    """Returns the name of this connection; null if it has none."""
     return session.name or None
 
 
 @command("CLIENT SETNAME", 3, OWN, acl="connection", since="2.6.9", syntax="connection-name")
 def client_setname(session: Session, args: list[bytes]) -> Reply:
-    """Names this connection; an empty name takes the name away."""
+    """Gives this connection a name; an empty name removes it."""
     session.name = checked_name(args[2])
     return OK
 
 
 @command("CLIENT INFO", 2, OWN, acl="connection", tips="nondeterministic_output", since="6.2.0")
 def client_info(session: Session, args: list[bytes]) -> Reply:
-    """This connection, as CLIENT LIST shows it."""
+    """Shows this connection in the format of CLIENT LIST."""
     return Verbatim(describe(session, args) + b"\n")
 
 
@@ -60,7 +60,7 @@ def client_info(session: Session, args: list[bytes]) -> Reply:
     ),
 )
 def client_list(session: Session, args: list[bytes]) -> Reply:
-    """All connections, or those of a type or with one of some numbers, a line each."""
+    """Lists all connections, or those of one type or with some ids, one line each."""
     chosen = listed(session, args[2:])
     return Verbatim(b"".join(describe(each, args if each is session else None) + b"\n" for each in chosen))
 
@@ -87,7 +87,7 @@ def listed(session: Session, words: list[bytes]) -> Iterable[Session]:
     syntax="client-id:integer [timeout_error(TIMEOUT|ERROR)]",
 )
 def client_unblock(session: Session, args: list[bytes]) -> Reply:
-    """Ends another client's wait, as if its time were over or with an error; tells whether it waited."""
+    """Ends the wait of a blocked client by a timeout or an error; returns whether it was blocked."""
     if len(args) > 4:
         raise CommandError(errors.subcommand_or_arity(args[1], b"CLIENT"))
     reason = args[3].upper() if len(args) == 4 else b"TIMEOUT"
@@ -113,7 +113,7 @@ def client_unblock(session: Session, args: list[bytes]) -> Reply:
     ),
 )
 def client_kill(session: Session, args: list[bytes]) -> Reply:
-    """Hangs up on the client with an address, or on all that pass some filters."""
+    """Closes the connection with an address, or all connections that pass some filters."""
     if len(args) == 3:
         victims = select(session, FILTERS[b"ADDR"](args[2]))
         if not victims:
@@ -160,7 +160,7 @@ def kill(session: Session, victims: Iterable[Session]) -> None:
 
 @command("CLIENT REPLY", 3, OWN, acl="connection", since="3.2.0", syntax="on_off_skip(ON|OFF|SKIP)")
 def client_reply(session: Session, args: list[bytes]) -> Reply:
-    """Turns replies to this connection on or off, or leaves out the next one."""
+    """Turns replies to this connection on or off, or skips the next one."""
     mode = args[2].upper()
     if mode == b"ON":
         session.flags &= ~MUTE
@@ -176,7 +176,7 @@ def client_reply(session: Session, args: list[bytes]) -> Reply:
 
 @command("CLIENT NO-EVICT", 3, ADMIN, acl="connection", since="7.0.0", syntax="enabled(ON|OFF)")
 def client_no_evict(session: Session, args: list[bytes]) -> Reply:
-    """Asks that this connection be kept when memory is short."""
+    """Protects this connection from being closed when memory is short."""
     if args[2].upper() not in {b"ON", b"OFF"}:
         raise CommandError(errors.SYNTAX)
     if args[2].upper() == b"ON":
@@ -195,7 +195,7 @@ def client_no_evict(session: Session, args: list[bytes]) -> Reply:
     syntax="timeout:integer [mode@6.2.0(WRITE|ALL)]",
 )
 def client_pause(session: Session, args: list[bytes]) -> Reply:
-    """Holds up all commands, or those that write, for so many milliseconds."""
+    """Delays all commands, or only writes, for some milliseconds."""
     if len(args) > 4:
         raise CommandError(errors.subcommand_or_arity(args[1], b"CLIENT"))
     mode = args[3].upper() if len(args) == 4 else b"ALL"
@@ -210,12 +210,12 @@ def client_pause(session: Session, args: list[bytes]) -> Reply:
 
 @command("CLIENT UNPAUSE", 2, ADMIN, acl="connection", since="6.2.0")
 def client_unpause(session: Session, args: list[bytes]) -> Reply:
-    """Ends a pause before its time."""
+    """Ends CLIENT PAUSE early."""
     session.engine.end_pause()
     return OK
 
 
 @command("CLIENT HELP", 2, "loading stale", acl="connection", since="5.0.0")
 def client_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"client"))

@@ -21,12 +21,12 @@ REDACTED: Final = b"(redacted)"
 NOT_WHILE_LOADING: Final = {"appendonly", "dir"}
 """The directives that say where the data to load are."""
 
-container("CONFIG", -2, module=__name__, summary="Shows and changes directives.", since="2.0.0")
+container("CONFIG", -2, module=__name__, summary="Shows and changes the configuration.", since="2.0.0")
 
 
 @command("CONFIG GET", -3, ADMIN, acl="", since="2.0.0", syntax="parameter{parameter}...")
 def config_get(session: Session, args: list[bytes]) -> Reply:
-    """The directives whose names fit one of some glob patterns."""
+    """Returns the directives whose names match some glob patterns."""
     config = session.engine.config
     found: dict[bytes, bytes] = {}  # by name in lower case, the name as it is returned
     for pattern in args[2:]:
@@ -47,7 +47,7 @@ def config_get(session: Session, args: list[bytes]) -> Reply:
     syntax="parameter_value{parameter value}...",
 )
 def config_set(session: Session, args: list[bytes]) -> Reply:
-    """Changes directives, all of them or none."""
+    """Changes directives: all of them or, after an error, none."""
     if len(args) % 2:
         raise CommandError(errors.SYNTAX)
     words = [read(word) for word in args[2:]]
@@ -84,7 +84,7 @@ def written(value: str) -> bytes:
 
 @command("CONFIG RESETSTAT", 2, ADMIN, acl="", since="2.0.0")
 def config_resetstat(session: Session, args: list[bytes]) -> Reply:
-    """Counts from zero again what INFO tells of commands, connections and keys."""
+    """Sets the statistics in INFO back to zero."""
     session.engine.statistics.reset()
     session.engine.keyspace.reset_statistics()
     session.engine.saves.reset_statistics()
@@ -94,11 +94,11 @@ def config_resetstat(session: Session, args: list[bytes]) -> Reply:
 
 @command("CONFIG REWRITE", 2, ADMIN, acl="", since="2.8.0")
 def config_rewrite(session: Session, args: list[bytes]) -> Reply:
-    """Would write the configuration to its file, which this server leaves as it is."""
+    """Replies with an error: this server does not rewrite its configuration file."""
     raise CommandError(errors.NOT_REWRITTEN if session.engine.config.file else errors.NO_CONFIG_FILE)
 
 
 @command("CONFIG HELP", 2, "loading stale", acl="", since="5.0.0")
 def config_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"config"))

@@ -35,7 +35,7 @@ REDACTED: Final = b"(redacted)"
     syntax="[message]",
 )
 def ping(session: Session, args: list[bytes]) -> Reply:
-    """Answers PONG, or the argument."""
+    """Replies with PONG, or with the argument."""
     if len(args) > 2:
         raise CommandError(errors.wrong_arity(b"ping"))
     if session.subscriptions and session.resp == 2:  # where the reply must look like a message
@@ -45,20 +45,20 @@ def ping(session: Session, args: list[bytes]) -> Reply:
 
 @command("ECHO", 2, "loading stale fast", acl="connection", since="1.0.0", syntax="message")
 def echo(session: Session, args: list[bytes]) -> Reply:
-    """Answers the argument."""
+    """Replies with the argument."""
     return args[1]
 
 
 @command("QUIT", -1, OPEN_TO_ALL, acl="connection", in_transaction=AT_ONCE, since="1.0.0")
 def quit_(session: Session, args: list[bytes]) -> Reply:
-    """Answers OK and hangs up."""
+    """Replies with OK, then closes the connection."""
     session.close()
     return OK
 
 
 @command("SELECT", 2, "loading stale fast", acl="connection", since="1.0.0", syntax="index:integer")
 def select_(session: Session, args: list[bytes]) -> Reply:
-    """Chooses the database that the next commands work on."""
+    """Selects the database for the next commands of this connection."""
     session.db = database(session, read_index(args[1]))
     return OK
 
@@ -81,7 +81,7 @@ def database(session: Session, index: int) -> Database:
 
 @command("RESET", 1, OPEN_TO_ALL, acl="connection", in_transaction=AT_ONCE, since="6.2.0")
 def reset(session: Session, args: list[bytes]) -> Reply:
-    """Makes the connection what it was when it was new."""
+    """Puts the connection back into the state of a new one."""
     session.reset()
     return status(b"RESET")
 
@@ -91,7 +91,7 @@ def reset(session: Session, args: list[bytes]) -> Reply:
 
 @command("AUTH", -2, OPEN_TO_ALL, acl="connection", since="1.0.0", syntax="[username@6.0.0] password")
 def auth(session: Session, args: list[bytes]) -> Reply:
-    """Shows the password, as the default user or as the one named."""
+    """Authenticates the connection with a password, as the default user or a named one."""
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
     user, password = args[1:] if len(args) == 3 else (DEFAULT_USER, args[1])
@@ -122,7 +122,7 @@ def authenticate(session: Session, user: bytes, password: bytes) -> None:
     syntax=("[arguments{protover:integer [AUTH username_password{username password}] [SETNAME clientname]}]"),
 )
 def hello(session: Session, args: list[bytes]) -> Reply:
-    """Changes the version of the protocol, and tells who the server is."""
+    """Chooses the version of the protocol and returns facts about the server."""
     resp = read_version(args[1]) if len(args) > 1 else session.resp
     take_hello_options(session, args)
     if session.flags & UNAUTHENTICATED:

@@ -27,7 +27,7 @@ from .reloading import debug_loadaof, debug_reload
     doc_flags="syscmd",
 )
 def debug(session: Session, args: list[bytes]) -> Reply:
-    """Makes the server do what tests need, or tells what they want to know."""
+    """Gives tests control over the server, and shows its internal state."""
     name = args[1].upper()
     part = PARTS.get((name, len(args))) or PARTS.get((name, ANY_NUMBER))
     if part is None:

@@ -15,7 +15,7 @@ from .introspection import FLAGS, UNORDERED, is_of_module, named
     "COMMAND DOCS", -2, FLAGS, acl="connection", tips=UNORDERED, since="7.0.0", syntax="[command-name]..."
 )
 def command_docs(session: Session, args: list[bytes]) -> Reply:
-    """What the commands named are for, and their arguments; all commands if none is named."""
+    """Returns summaries and arguments of the named commands, or of all commands."""
     chosen = [named(name) for name in args[2:]] if len(args) > 2 else commands(LOOKUP)
     return Map({declared.name: docs(declared) for declared in chosen if declared is not None})
 

@@ -29,7 +29,7 @@ MOST_FREQUENT: Final = 255
     syntax="key#0",
 )
 def dump_(session: Session, args: list[bytes]) -> Reply:
-    """The value of a key as bytes that RESTORE takes, here or on another server."""
+    """Returns the value of a key in the binary format that RESTORE accepts."""
     value = session.db.lookup_read(args[1])
     return None if value is None else dump(value)
 
@@ -57,7 +57,7 @@ class Options:
     ),
 )
 def restore_(session: Session, args: list[bytes]) -> Reply:
-    """Makes a key of what DUMP returned, with a time to live in milliseconds, 0 for none."""
+    """Stores a value from DUMP at a key, with a time to live in milliseconds; 0 for none."""
     db, key, now = session.db, args[1], session.engine.now.milliseconds
     options = read_options(args[4:])
     if not options.replace and db.lookup_write(key) is not None:

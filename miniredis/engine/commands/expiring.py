@@ -26,7 +26,7 @@ READ: Final = Keys(1, "RO access")
     syntax="key#0 seconds:integer [condition@7.0.0(NX|XX|GT|LT)]",
 )
 def expire(session: Session, args: list[bytes]) -> Reply:
-    """Lets a key expire in so many seconds."""
+    """Sets the time to live of a key, in seconds."""
     return set_expiry(session, args, b"EX")
 
 
@@ -40,7 +40,7 @@ def expire(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 milliseconds:integer [condition@7.0.0(NX|XX|GT|LT)]",
 )
 def pexpire(session: Session, args: list[bytes]) -> Reply:
-    """Lets a key expire in so many milliseconds."""
+    """Sets the time to live of a key, in milliseconds."""
     return set_expiry(session, args, b"PX")
 
 
@@ -54,7 +54,7 @@ def pexpire(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 unix-time-seconds:unix-time [condition@7.0.0(NX|XX|GT|LT)]",
 )
 def expireat(session: Session, args: list[bytes]) -> Reply:
-    """Lets a key expire at a time in seconds since the epoch."""
+    """Sets when a key expires, in seconds since 1970."""
     return set_expiry(session, args, b"EXAT")
 
 
@@ -68,7 +68,7 @@ def expireat(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 unix-time-milliseconds:unix-time [condition@7.0.0(NX|XX|GT|LT)]",
 )
 def pexpireat(session: Session, args: list[bytes]) -> Reply:
-    """Lets a key expire at a time in milliseconds since the epoch."""
+    """Sets when a key expires, in milliseconds since 1970."""
     return set_expiry(session, args, b"PXAT")
 
 
@@ -119,7 +119,7 @@ def holds(conditions: set[bytes], current: int | None, when: int) -> bool:
     syntax="key#0",
 )
 def ttl(session: Session, args: list[bytes]) -> Reply:
-    """How many seconds a key has left, rounded; -1 if it stays, -2 if there is none."""
+    """Returns the time to live of a key, in seconds; -1 if it never expires, -2 if there is no key."""
     left = time_left(session, args[1])
     return left if left < 0 else (left + 500) // 1000
 
@@ -135,20 +135,20 @@ def ttl(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0",
 )
 def pttl(session: Session, args: list[bytes]) -> Reply:
-    """How many milliseconds a key has left; -1 if it stays, -2 if there is none."""
+    """Returns the time to live of a key, in milliseconds; -1 if it never expires, -2 if there is no key."""
     return time_left(session, args[1])
 
 
 @command("EXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ, since="7.0.0", syntax="key#0")
 def expiretime(session: Session, args: list[bytes]) -> Reply:
-    """When a key expires, in seconds since the epoch, rounded; -1 if it stays, -2 if there is none."""
+    """Returns when a key expires, in seconds since 1970; -1 if never, -2 if there is no key."""
     when = deadline(session, args[1])
     return when if when < 0 else (when + 500) // 1000
 
 
 @command("PEXPIRETIME", 2, "readonly fast", acl="keyspace", keys=READ, since="7.0.0", syntax="key#0")
 def pexpiretime(session: Session, args: list[bytes]) -> Reply:
-    """When a key expires, in milliseconds since the epoch; -1 if it stays, -2 if there is none."""
+    """Returns when a key expires, in milliseconds since 1970; -1 if never, -2 if there is no key."""
     return deadline(session, args[1])
 
 
@@ -165,6 +165,6 @@ def deadline(session: Session, key: bytes) -> int:
 
 @command("PERSIST", 2, "write fast", acl="keyspace", keys=UPDATED, since="2.2.0", syntax="key#0")
 def persist(session: Session, args: list[bytes]) -> Reply:
-    """Takes a key's deadline away; tells whether it had one."""
+    """Makes a key never expire; returns whether it had a time to live."""
     session.db.lookup_write(args[1])
     return int(session.db.remove_deadline(args[1]))

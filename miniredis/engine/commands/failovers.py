@@ -30,7 +30,7 @@ def option_of(words: Iterator[bytes]) -> bytes:
     syntax="[TO target{host port:integer [FORCE]}] [ABORT] [TIMEOUT milliseconds:integer]",
 )
 def failover(session: Session, args: list[bytes]) -> Reply:
-    """Makes a replica the master, and this server its replica, as soon as the replica has everything."""
+    """Makes a replica the master once it has all data, and this server its replica."""
     process = session.engine.replication.failover
     if [word.lower() for word in args[1:]] == [b"abort"]:
         if process.state is FailoverState.NONE:

@@ -43,7 +43,7 @@ def call(session: Session, args: list[bytes], *, is_read_only: bool) -> Reply:
     syntax="function numkeys:integer [key#0...] [arg...]",
 )
 def fcall(session: Session, args: list[bytes]) -> Reply:
-    """Runs a function of a library."""
+    """Calls a function of a library."""
     return call(session, args, is_read_only=False)
 
 
@@ -57,11 +57,11 @@ def fcall(session: Session, args: list[bytes]) -> Reply:
     syntax="function numkeys:integer [key#0...] [arg...]",
 )
 def fcall_ro(session: Session, args: list[bytes]) -> Reply:
-    """As FCALL, for a function that says that it writes nothing."""
+    """Calls a function of a library that is declared to write nothing."""
     return call(session, args, is_read_only=True)
 
 
-container("FUNCTION", -2, module=__name__, summary="Keeps libraries of functions.", since="7.0.0")
+container("FUNCTION", -2, module=__name__, summary="Manages libraries of functions.", since="7.0.0")
 
 
 @command(
@@ -74,7 +74,7 @@ container("FUNCTION", -2, module=__name__, summary="Keeps libraries of functions
     syntax="[REPLACE] function-code",
 )
 def function_load(session: Session, args: list[bytes]) -> Reply:
-    """Takes a library in; answers with its name."""
+    """Adds a library; returns its name."""
     for word in args[2:-1]:
         if word.upper() != b"REPLACE":
             raise CommandError(errors.unknown_load_option(word))
@@ -91,7 +91,7 @@ def function_load(session: Session, args: list[bytes]) -> Reply:
     syntax="library-name",
 )
 def function_delete(session: Session, args: list[bytes]) -> Reply:
-    """Takes a library away, and its functions."""
+    """Deletes a library with its functions."""
     session.engine.libraries.delete(args[2])
     return OK
 
@@ -106,7 +106,7 @@ def function_delete(session: Session, args: list[bytes]) -> Reply:
     syntax="[async(ASYNC|SYNC)]",
 )
 def function_flush(session: Session, args: list[bytes]) -> Reply:
-    """Takes all libraries away."""
+    """Deletes all libraries."""
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"FUNCTION"))
     if len(args) == 3 and args[2].upper() not in {b"SYNC", b"ASYNC"}:
@@ -125,7 +125,7 @@ def function_flush(session: Session, args: list[bytes]) -> Reply:
     syntax="[LIBRARYNAME library-name-pattern] [WITHCODE]",
 )
 def function_list(session: Session, args: list[bytes]) -> Reply:
-    """The libraries there are, or those whose names fit a pattern, with their functions."""
+    """Lists the libraries, or those whose names match a pattern, with their functions."""
     pattern, with_code = read_list_options(args[2:])
     fits = compile_glob(pattern, ignore_case=True)
     libraries = session.engine.libraries.libraries
@@ -158,7 +158,7 @@ def described(library: Library, *, with_code: bool) -> Map:
 
 @command("FUNCTION DUMP", 2, "noscript", acl="scripting", since="7.0.0")
 def function_dump(session: Session, args: list[bytes]) -> Reply:
-    """All libraries as bytes that FUNCTION RESTORE takes, here or on another server."""
+    """Returns all libraries in the binary format that FUNCTION RESTORE accepts."""
     return session.engine.libraries.dump()
 
 
@@ -172,7 +172,7 @@ def function_dump(session: Session, args: list[bytes]) -> Reply:
     syntax="serialized-value [policy(FLUSH|APPEND|REPLACE)]",
 )
 def function_restore(session: Session, args: list[bytes]) -> Reply:
-    """Takes in what FUNCTION DUMP has told."""
+    """Adds the libraries from FUNCTION DUMP."""
     if len(args) > 4:
         raise CommandError(errors.subcommand_or_arity(args[1], b"FUNCTION"))
     policy = args[3].upper() if len(args) == 4 else b"APPEND"
@@ -191,7 +191,7 @@ def function_restore(session: Session, args: list[bytes]) -> Reply:
     since="7.0.0",
 )
 def function_kill(session: Session, args: list[bytes]) -> Reply:
-    """Ends the function that is running, if it has written nothing."""
+    """Stops the running function, if it has written nothing."""
     session.engine.scripts.kill(is_function=True)
     return OK
 
@@ -205,7 +205,7 @@ def function_kill(session: Session, args: list[bytes]) -> Reply:
     since="7.0.0",
 )
 def function_stats(session: Session, args: list[bytes]) -> Reply:
-    """Which function is running, and how many there are."""
+    """Shows which function is running, and how many functions and libraries there are."""
     run = session.engine.scripts.running
     if run is not None and not run.is_function:
         raise CommandError(session.engine.scripts.busy_text)
@@ -225,5 +225,5 @@ def running(session: Session) -> Reply:
 
 @command("FUNCTION HELP", 2, "loading stale", acl="scripting", since="7.0.0")
 def function_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"function"))

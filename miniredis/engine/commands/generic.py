@@ -31,7 +31,7 @@ RENAMED: Final = Keys(1, "RW access delete")
     syntax="key#0...",
 )
 def del_(session: Session, args: list[bytes]) -> Reply:
-    """Removes keys; returns how many there were."""
+    """Deletes keys; returns how many existed."""
     db = session.db
     return sum(db.lookup_write(key) is not None and db.delete(key) for key in args[1:])
 
@@ -47,7 +47,7 @@ def del_(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0...",
 )
 def exists(session: Session, args: list[bytes]) -> Reply:
-    """How many of the keys exist; one named twice counts twice."""
+    """Counts how many of the named keys exist; a key named twice counts twice."""
     return sum(session.db.lookup_read(key, flags=NO_TOUCH) is not None for key in args[1:])
 
 
@@ -62,7 +62,7 @@ def exists(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0...",
 )
 def touch(session: Session, args: list[bytes]) -> Reply:
-    """Marks keys as just used; returns how many of them exist."""
+    """Updates the last access of keys; returns how many of them exist."""
     return sum(session.db.lookup_read(key) is not None for key in args[1:])
 
 
@@ -77,13 +77,13 @@ def touch(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0...",
 )
 def unlink(session: Session, args: list[bytes]) -> Reply:
-    """Removes keys, without waiting for their memory to be given back."""
+    """Deletes keys, and frees their memory later; returns how many existed."""
     return del_(session, args)
 
 
 @command("TYPE", 2, "readonly fast", acl="keyspace", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
 def type_(session: Session, args: list[bytes]) -> Encoded:
-    """The type of the value at a key."""
+    """Returns the type of the value at a key."""
     return status(session.db.type_name(args[1]))
 
 
@@ -97,7 +97,7 @@ def type_(session: Session, args: list[bytes]) -> Encoded:
     syntax="pattern:pattern",
 )
 def keys(session: Session, args: list[bytes]) -> Reply:
-    """All keys that fit a glob pattern."""
+    """Lists all keys that match a glob pattern."""
     fits = compile_match(args[1])
     return [key for key in session.db.live_keys() if fits(key)]
 
@@ -115,7 +115,7 @@ def keys(session: Session, args: list[bytes]) -> Reply:
     syntax="source#0 destination#1 [DB destination-db:integer] [REPLACE]",
 )
 def copy(session: Session, args: list[bytes]) -> Reply:
-    """Copies a value and its time to live to another key, or another database."""
+    """Copies a key with its time to live to another name or database."""
     source, target = args[1], args[2]
     to, replace = read_copy_options(session, args[3:])
     if to is session.db and source == target:
@@ -155,7 +155,7 @@ def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, b
     syntax="key#0 db:integer",
 )
 def move(session: Session, args: list[bytes]) -> Reply:
-    """Moves a key to another database, unless that has one of the name."""
+    """Moves a key to another database, unless that has a key of this name."""
     db, key, to = session.db, args[1], database(session, read_index(args[2]))
     if to is db:
         raise CommandError(errors.SAME_OBJECT)
@@ -181,7 +181,7 @@ def move(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 newkey#1",
 )
 def rename(session: Session, args: list[bytes]) -> Reply:
-    """Gives a key another name, in place of whatever had it."""
+    """Renames a key, and replaces a key that has the new name."""
     name_anew(session.db, args[1], args[2], replace=True)
     return OK
 
@@ -196,7 +196,7 @@ def rename(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 newkey#1",
 )
 def renamenx(session: Session, args: list[bytes]) -> Reply:
-    """Gives a key another name, unless something has it."""
+    """Renames a key, unless the new name is in use."""
     return int(name_anew(session.db, args[1], args[2], replace=False))
 
 
@@ -235,7 +235,7 @@ def as_c_int(number: int) -> int:
     syntax="numreplicas:integer timeout:integer",
 )
 def wait(session: Session, args: list[bytes]) -> Reply:
-    """Waits until so many replicas have what this client wrote; tells how many have."""
+    """Waits until some replicas have the writes of this client; returns how many have them."""
     if session.engine.replication.upstream.address is not None:
         raise CommandError(errors.WAIT_ON_REPLICA)
     wanted = read_integer(args[1])

@@ -66,7 +66,7 @@ def distance_text(metres: float, unit: float) -> bytes:
     ),
 )
 def geoadd(session: Session, args: list[bytes]) -> Reply:
-    """Adds members with a place each, or moves them."""
+    """Adds members with their longitude and latitude, or moves them."""
     at = 2
     while at < len(args) and args[at].upper() in {b"NX", b"XX", b"CH"}:
         at += 1
@@ -81,7 +81,7 @@ def geoadd(session: Session, args: list[bytes]) -> Reply:
 
 @command("GEOPOS", -2, "readonly", acl="geo", keys=READ, since="3.2.0", syntax="key#0 member...")
 def geopos(session: Session, args: list[bytes]) -> Reply:
-    """Where members are: longitude and latitude of each."""
+    """Returns the longitude and latitude of each member."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     scores = (None if values is None else values.scores.get(member) for member in args[2:])
     return [NULL_ARRAY if score is None else coordinates(place_of(score)) for score in scores]
@@ -89,7 +89,7 @@ def geopos(session: Session, args: list[bytes]) -> Reply:
 
 @command("GEOHASH", -2, "readonly", acl="geo", keys=READ, since="3.2.0", syntax="key#0 member...")
 def geohash(session: Session, args: list[bytes]) -> Reply:
-    """Where members are, as the geohash texts that others use."""
+    """Returns the position of each member as a geohash string."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     scores = (None if values is None else values.scores.get(member) for member in args[2:])
     return [None if score is None else standard_text(score) for score in scores]
@@ -99,7 +99,7 @@ def geohash(session: Session, args: list[bytes]) -> Reply:
     "GEODIST", -4, "readonly", acl="geo", keys=READ, since="3.2.0", syntax=f"key#0 member1 member2 [{UNIT}]"
 )
 def geodist(session: Session, args: list[bytes]) -> Reply:
-    """How far two members are apart, in metres unless told."""
+    """Returns the distance between two members, by default in metres."""
     if len(args) > 5:
         raise CommandError(errors.SYNTAX)
     unit = read_unit(args[4]) if len(args) == 5 else 1.0

@@ -117,7 +117,7 @@ BY_MEMBER: Final = f"key#0 member radius:double {UNIT} {SHOWN} {COUNT} {ORDER}"
     syntax=f"key#0 {AROUND} {ORDER} {COUNT} {SHOWN}",
 )
 def geosearch(session: Session, args: list[bytes]) -> Reply:
-    """The members in a circle or a box around a place or a member."""
+    """Returns the members in a circle or a box around a position or a member."""
     options = Options(session.db.lookup_read(args[1], SORTED_SET), searches=args[0])
     options.read(args[2:])
     return run(session, options)
@@ -133,7 +133,7 @@ def geosearch(session: Session, args: list[bytes]) -> Reply:
     syntax=f"destination#0 source#1 {AROUND} {ORDER} {COUNT} [STOREDIST]",
 )
 def geosearchstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the members in a circle or a box around a place or a member."""
+    """Stores the members in a circle or a box around a position or a member."""
     options = Options(session.db.lookup_read(args[2], SORTED_SET), searches=args[0], target=args[1])
     options.read(args[3:])
     return run(session, options)
@@ -168,7 +168,7 @@ def around_member(session: Session, args: list[bytes], *, may_store: bool) -> Re
     replaced_by="`GEOSEARCH` and `GEOSEARCHSTORE` with `BYRADIUS`",
 )
 def georadius(session: Session, args: list[bytes]) -> Reply:
-    """Returns or stores the members within a radius around a place."""
+    """Returns or stores the members within a distance from a position."""
     return around_place(session, args, may_store=True)
 
 
@@ -184,7 +184,7 @@ def georadius(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`GEOSEARCH` with `BYRADIUS`",
 )
 def georadius_ro(session: Session, args: list[bytes]) -> Reply:
-    """The members within a radius around a place."""
+    """Returns the members within a distance from a position."""
     return around_place(session, args, may_store=False)
 
 
@@ -200,7 +200,7 @@ def georadius_ro(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`GEOSEARCH` and `GEOSEARCHSTORE` with `BYRADIUS` and `FROMMEMBER`",
 )
 def georadiusbymember(session: Session, args: list[bytes]) -> Reply:
-    """Returns or stores the members within a radius around another one."""
+    """Returns or stores the members within a distance from another member."""
     return around_member(session, args, may_store=True)
 
 
@@ -216,5 +216,5 @@ def georadiusbymember(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`GEOSEARCH` with `BYRADIUS` and `FROMMEMBER`",
 )
 def georadiusbymember_ro(session: Session, args: list[bytes]) -> Reply:
-    """The members within a radius around another one."""
+    """Returns the members within a distance from another member."""
     return around_member(session, args, may_store=False)

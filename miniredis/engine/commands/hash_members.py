@@ -34,7 +34,7 @@ LUCK: Final = "nondeterministic_output"
     syntax="key#0 field increment:integer",
 )
 def hincrby(session: Session, args: list[bytes]) -> Reply:
-    """Adds to the integer in a field, 0 if there is none."""
+    """Adds to the integer in a field of a hash; a missing field counts as 0."""
     increment = read_integer(args[3])
     values = session.db.lookup_write(args[1], HASH)
     text = None if values is None else values.fields.get(args[2])
@@ -58,7 +58,7 @@ def hincrby(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 field increment:double",
 )
 def hincrbyfloat(session: Session, args: list[bytes]) -> Reply:
-    """Adds to the number in a field, which need not be whole."""
+    """Adds to the floating-point number in a field of a hash; a missing field counts as 0."""
     increment = LongDouble.parse(args[3])
     if increment is None:
         raise CommandError(errors.NOT_A_FLOAT)
@@ -99,7 +99,7 @@ def put_number(
     syntax="key#0 cursor:integer [MATCH pattern:pattern] [COUNT count:integer]",
 )
 def hscan(session: Session, args: list[bytes]) -> Reply:
-    """The next fields of a walk through a hash with their values, and the cursor to go on with."""
+    """Returns some fields of a hash with their values, and the cursor for the next call."""
     cursor = read_cursor(args[2])
     values = session.db.lookup_read(args[1], HASH)
     if values is None:
@@ -122,7 +122,7 @@ def hscan(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [options{count:integer [WITHVALUES]}]",
 )
 def hrandfield(session: Session, args: list[bytes]) -> Reply:
-    """A field by lot, or several, distinct or (with a negative count) not."""
+    """Returns random fields of a hash: distinct ones, or with a negative count perhaps repeated ones."""
     if len(args) == 2:
         values = session.db.lookup_read(args[1], HASH)
         return None if values is None else values.index().any(session.engine.random)

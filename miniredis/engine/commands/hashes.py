@@ -31,7 +31,7 @@ UNORDERED: Final = "nondeterministic_output_order"
     syntax="key#0 field_value{field value}...",
 )
 def hset(session: Session, args: list[bytes]) -> Reply:
-    """Sets fields of a hash, creating it if need be; returns how many of them are new."""
+    """Sets fields of a hash, and creates it if needed; returns how many fields are new."""
     return put(session, args, b"hset")
 
 
@@ -47,7 +47,7 @@ def hset(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`HSET` with multiple field-value pairs",
 )
 def hmset(session: Session, args: list[bytes]) -> Reply:
-    """Sets fields of a hash; HSET with another answer."""
+    """Sets fields of a hash; the older form of HSET, which replies with OK."""
     put(session, args, b"hmset")
     return OK
 
@@ -83,7 +83,7 @@ def keep(db: Database, key: bytes, before: HashValue | None, after: HashValue, e
     syntax="key#0 field value",
 )
 def hsetnx(session: Session, args: list[bytes]) -> Reply:
-    """Sets a field that a hash has not; tells whether it did."""
+    """Sets a field of a hash if it does not exist; returns whether it was set."""
     _, key, field, value = args
     values = session.db.lookup_write(key, HASH)
     if values is not None and field in values.fields:
@@ -105,49 +105,49 @@ def fields_of(session: Session, key: bytes) -> dict[bytes, bytes]:
 
 @command("HGET", 3, "readonly fast", acl="hash", keys=READ, since="2.0.0", syntax="key#0 field")
 def hget(session: Session, args: list[bytes]) -> Reply:
-    """The value of a field."""
+    """Returns the value of one field of a hash."""
     return fields_of(session, args[1]).get(args[2])
 
 
 @command("HMGET", -3, "readonly fast", acl="hash", keys=READ, since="2.0.0", syntax="key#0 field...")
 def hmget(session: Session, args: list[bytes]) -> Reply:
-    """The values of several fields; null for those that are not there."""
+    """Returns the values of several fields of a hash; null for a missing field."""
     return list(map(fields_of(session, args[1]).get, args[2:]))
 
 
 @command("HEXISTS", 3, "readonly fast", acl="hash", keys=LOOKED_AT, since="2.0.0", syntax="key#0 field")
 def hexists(session: Session, args: list[bytes]) -> Reply:
-    """Whether a hash has a field."""
+    """Returns whether a hash has a field."""
     return int(args[2] in fields_of(session, args[1]))
 
 
 @command("HSTRLEN", 3, "readonly fast", acl="hash", keys=LOOKED_AT, since="3.2.0", syntax="key#0 field")
 def hstrlen(session: Session, args: list[bytes]) -> Reply:
-    """The length of a field's value in bytes; 0 if there is none."""
+    """Returns the length in bytes of the value in a field; 0 for a missing field."""
     return len(fields_of(session, args[1]).get(args[2], b""))
 
 
 @command("HLEN", 2, "readonly fast", acl="hash", keys=LOOKED_AT, since="2.0.0", syntax="key#0")
 def hlen(session: Session, args: list[bytes]) -> Reply:
-    """How many fields a hash has."""
+    """Counts the fields of a hash."""
     return len(fields_of(session, args[1]))
 
 
 @command("HKEYS", 2, "readonly", acl="hash", keys=READ, tips=UNORDERED, since="2.0.0", syntax="key#0")
 def hkeys(session: Session, args: list[bytes]) -> Reply:
-    """All fields of a hash."""
+    """Lists the fields of a hash."""
     return list(fields_of(session, args[1]))
 
 
 @command("HVALS", 2, "readonly", acl="hash", keys=READ, tips=UNORDERED, since="2.0.0", syntax="key#0")
 def hvals(session: Session, args: list[bytes]) -> Reply:
-    """All values of a hash."""
+    """Lists the values of a hash."""
     return list(fields_of(session, args[1]).values())
 
 
 @command("HGETALL", 2, "readonly", acl="hash", keys=READ, tips=UNORDERED, since="2.0.0", syntax="key#0")
 def hgetall(session: Session, args: list[bytes]) -> Reply:
-    """All fields of a hash with their values."""
+    """Lists the fields of a hash with their values."""
     return Map(fields_of(session, args[1]))
 
 
@@ -158,7 +158,7 @@ def hgetall(session: Session, args: list[bytes]) -> Reply:
     "HDEL", -3, "write fast", acl="hash", keys=Keys(1, "RW delete"), since="2.0.0", syntax="key#0 field..."
 )
 def hdel(session: Session, args: list[bytes]) -> Reply:
-    """Removes fields; the hash goes away with its last one."""
+    """Removes fields of a hash, and the hash with its last field."""
     values = session.db.lookup_write(args[1], HASH)
     removed = 0 if values is None else sum(map(values.remove, args[2:]))
     if values is not None and removed:

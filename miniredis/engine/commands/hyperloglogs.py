@@ -40,7 +40,7 @@ def sparse_limit(session: Session) -> int:
     syntax="key#0 [element]...",
 )
 def pfadd(session: Session, args: list[bytes]) -> Reply:
-    """Counts elements, in a HyperLogLog created if need be; tells whether its estimate may have changed."""
+    """Adds elements to a HyperLogLog, and creates it if needed; returns whether its state changed."""
     db, key = session.db, args[1]
     text = checked(db.lookup_write(key, STRING))
     most = sparse_limit(session)
@@ -67,7 +67,7 @@ def pfadd(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0...",
 )
 def pfcount(session: Session, args: list[bytes]) -> Reply:
-    """About how many distinct elements were counted in one HyperLogLog, or in several together."""
+    """Estimates how many distinct elements one HyperLogLog, or the union of several, has counted."""
     if len(args) > 2:
         return hyperloglog.count(highest(session, args[1:]))
     db, key = session.db, args[1]
@@ -104,7 +104,7 @@ def highest(session: Session, keys: list[bytes]) -> bytes:
     syntax="destkey#0 sourcekey#1...",
 )
 def pfmerge(session: Session, args: list[bytes]) -> Reply:
-    """Counts in the first HyperLogLog what was counted in the others, too."""
+    """Merges HyperLogLogs into the first one."""
     db, key = session.db, args[1]
     values = highest(session, args[1:])
     texts = [db.lookup_write(each, STRING) for each in args[1:]]
@@ -143,7 +143,7 @@ def raise_all(text: bytearray, values: bytes, most: int) -> None:
     doc_flags="syscmd",
 )
 def pfdebug(session: Session, args: list[bytes]) -> Reply:
-    """Shows how a HyperLogLog is kept, or makes it dense."""
+    """Shows the encoding of a HyperLogLog, or makes it dense."""
     db, key = session.db, args[2]
     if db.lookup_write(key) is None:
         raise CommandError(errors.NO_HYPERLOGLOG)
@@ -198,7 +198,7 @@ PARTS: Final[dict[bytes, Callable[[bytearray], Reply]]] = {
 
 @command("PFSELFTEST", 1, "admin", acl="hyperloglog", since="2.8.9", doc_flags="syscmd")
 def pfselftest(session: Session, args: list[bytes]) -> Reply:
-    """Counts what it knows the number of, few enough that nobody else waits for long."""
+    """Tests the estimates of HyperLogLogs, with a small number of elements."""
     text = hyperloglog.empty()
     for number in range(TESTED):
         hyperloglog.add(text, b"%d" % number, sparse_limit(session))

@@ -39,13 +39,13 @@ Where: TypeAlias = "tuple[tuple[bytes, Parts], tuple[bytes, Parts]]"
 
 @command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED, since="2.8.13")
 def command_(session: Session, args: list[bytes]) -> Reply:
-    """The details of every command."""
+    """Describes every command."""
     return [details(declared) for declared in commands()]
 
 
 @command("COMMAND COUNT", 2, FLAGS, acl="connection", since="2.8.13")
 def command_count(session: Session, args: list[bytes]) -> Reply:
-    """How many commands there are."""
+    """Counts the commands of this server."""
     return len(list(commands()))
 
 
@@ -53,7 +53,7 @@ def command_count(session: Session, args: list[bytes]) -> Reply:
     "COMMAND INFO", -2, FLAGS, acl="connection", tips=UNORDERED, since="2.8.13", syntax="[command-name]..."
 )
 def command_info(session: Session, args: list[bytes]) -> Reply:
-    """The details of the commands named, null for one that is not there; of all if none is named."""
+    """Describes the named commands, null for an unknown one; or all commands."""
     if len(args) == 2:
         return command_(session, args)
     found = [named(name) for name in args[2:]]
@@ -77,7 +77,7 @@ def named(name: bytes) -> Command | None:
     syntax="[FILTERBY filterby(MODULE module-name|ACLCAT category|PATTERN pattern:pattern)]",
 )
 def command_list(session: Session, args: list[bytes]) -> Reply:
-    """The names of all commands and subcommands, or of those that pass a filter."""
+    """Lists the names of all commands and subcommands, or of those that pass a filter."""
     everything = [each for declared in commands() for each in (declared, *commands(declared.subcommands))]
     if len(args) == 2:
         return [declared.name for declared in everything]
@@ -117,7 +117,7 @@ LIST_FILTERS: Final = {b"MODULE": in_module, b"ACLCAT": in_category, b"PATTERN":
     since="2.8.13",
 )
 def command_getkeys(session: Session, args: list[bytes]) -> Reply:
-    """The keys in a request."""
+    """Lists the keys in a request."""
     return [key for key, _ in keys_in(args[2:])]
 
 
@@ -129,7 +129,7 @@ def command_getkeys(session: Session, args: list[bytes]) -> Reply:
     since="7.0.0",
 )
 def command_getkeysandflags(session: Session, args: list[bytes]) -> Reply:
-    """The keys in a request, each with what the command does with it."""
+    """Lists the keys in a request, each with how the command uses it."""
     return [[key, flag_words(flags)] for key, flags in keys_in(args[2:])]
 
 
@@ -151,7 +151,7 @@ def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
 
 @command("COMMAND HELP", 2, FLAGS, acl="connection", since="5.0.0")
 def command_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"command"))
 
 

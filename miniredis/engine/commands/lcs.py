@@ -40,7 +40,7 @@ class Options:
     syntax="key1#0 key2#0 [LEN] [IDX] [MINMATCHLEN len:integer] [WITHMATCHLEN]",
 )
 def lcs(session: Session, args: list[bytes]) -> Reply:
-    """The longest common subsequence of two strings, its length, or where it is in both."""
+    """Returns the longest common subsequence of two strings, its length, or its places in both."""
     values = [session.db.lookup_read(key) for key in args[1:3]]
     one, other = map(as_text, values)
     options = read_options(args[3:])

@@ -23,7 +23,7 @@ READ: Final = Keys(1, "RO access")
 
 @command("LLEN", 2, "readonly fast", acl="list", keys=Keys(1, "RO"), since="1.0.0", syntax="key#0")
 def llen(session: Session, args: list[bytes]) -> Reply:
-    """The length of a list; 0 if there is none."""
+    """Counts the elements of a list; 0 if there is no list."""
     return len(session.db.lookup_read(args[1], LIST) or ())
 
 
@@ -31,7 +31,7 @@ def llen(session: Session, args: list[bytes]) -> Reply:
     "LRANGE", 4, "readonly", acl="list", keys=READ, since="1.0.0", syntax="key#0 start:integer stop:integer"
 )
 def lrange(session: Session, args: list[bytes]) -> Reply:
-    """The elements from one index to another, both included; negative ones count from the end."""
+    """Returns the elements between two indexes, both included; negative indexes count from the end."""
     start, stop = read_integer(args[2]), read_integer(args[3])
     values = session.db.lookup_read(args[1], LIST)
     if values is None:
@@ -42,7 +42,7 @@ def lrange(session: Session, args: list[bytes]) -> Reply:
 
 @command("LINDEX", 3, "readonly", acl="list", keys=READ, since="1.0.0", syntax="key#0 index:integer")
 def lindex(session: Session, args: list[bytes]) -> Reply:
-    """The element at an index; negative ones count from the end."""
+    """Returns the element at an index; a negative index counts from the end."""
     values = session.db.lookup_read(args[1], LIST)
     if values is None:
         return None
@@ -92,7 +92,7 @@ class Search:
     syntax="key#0 element [RANK rank:integer] [COUNT num-matches:integer] [MAXLEN len:integer]",
 )
 def lpos(session: Session, args: list[bytes]) -> Reply:
-    """The index of an element that equals one, or the indexes of several."""
+    """Returns the index of an element that equals the given one, or several such indexes."""
     search = read_search(args[3:])
     values = session.db.lookup_read(args[1], LIST)
     found = [] if values is None else positions(values, args[2], search)
@@ -170,7 +170,7 @@ def lset(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 where(BEFORE|AFTER) pivot element",
 )
 def linsert(session: Session, args: list[bytes]) -> Reply:
-    """Inserts an element next to the first one that equals a pivot; -1 if none does."""
+    """Inserts an element before or after the first element that equals a pivot; -1 if none does."""
     offset = PLACES.get(args[2].upper())
     if offset is None:
         raise CommandError(errors.SYNTAX)
@@ -201,7 +201,7 @@ PLACES: Final = {b"BEFORE": 0, b"AFTER": 1}
     syntax="key#0 count:integer element",
 )
 def lrem(session: Session, args: list[bytes]) -> Reply:
-    """Removes the first so many elements that are equal to one, from the tail if negative; all if 0."""
+    """Removes up to COUNT elements that equal the given one, from the tail if negative; 0 for all."""
     count = read_integer(args[2])
     values = session.db.lookup_write(args[1], LIST)
     if values is None:
@@ -244,7 +244,7 @@ def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: boo
     syntax="key#0 start:integer stop:integer",
 )
 def ltrim(session: Session, args: list[bytes]) -> Reply:
-    """Keeps the elements from one index to another, both included, and drops the rest."""
+    """Keeps the elements between two indexes, both included, and removes all others."""
     start, stop = read_integer(args[2]), read_integer(args[3])
     values = session.db.lookup_write(args[1], LIST)
     if values is None:

@@ -43,13 +43,13 @@ POP_EVENT: Final[dict[End, str]] = {LEFT: "lpop", RIGHT: "rpop"}
 
 @command("LPUSH", -3, "write denyoom fast", acl="list", keys=PUSHED, since="1.0.0", syntax="key#0 element...")
 def lpush(session: Session, args: list[bytes]) -> Reply:
-    """Prepends elements to a list, one after the other, creating it if need be."""
+    """Adds elements at the head of a list, one by one, and creates the list if needed."""
     return push(session.db, args[1], args[2:], LEFT)
 
 
 @command("RPUSH", -3, "write denyoom fast", acl="list", keys=PUSHED, since="1.0.0", syntax="key#0 element...")
 def rpush(session: Session, args: list[bytes]) -> Reply:
-    """Appends elements to a list, creating it if need be."""
+    """Adds elements at the tail of a list, one by one, and creates the list if needed."""
     return push(session.db, args[1], args[2:], RIGHT)
 
 
@@ -57,7 +57,7 @@ def rpush(session: Session, args: list[bytes]) -> Reply:
     "LPUSHX", -3, "write denyoom fast", acl="list", keys=PUSHED, since="2.2.0", syntax="key#0 element..."
 )
 def lpushx(session: Session, args: list[bytes]) -> Reply:
-    """Prepends elements to a list that exists."""
+    """Adds elements at the head of a list, if the list exists."""
     return push(session.db, args[1], args[2:], LEFT, create=False)
 
 
@@ -65,7 +65,7 @@ def lpushx(session: Session, args: list[bytes]) -> Reply:
     "RPUSHX", -3, "write denyoom fast", acl="list", keys=PUSHED, since="2.2.0", syntax="key#0 element..."
 )
 def rpushx(session: Session, args: list[bytes]) -> Reply:
-    """Appends elements to a list that exists."""
+    """Adds elements at the tail of a list, if the list exists."""
     return push(session.db, args[1], args[2:], RIGHT, create=False)
 
 
@@ -91,7 +91,7 @@ def push(db: Database, key: bytes, elements: list[bytes], end: End, *, create: b
     "LPOP", -2, "write fast", acl="list", keys=POPPED, since="1.0.0", syntax="key#0 [count:integer@6.2.0]"
 )
 def lpop(session: Session, args: list[bytes]) -> Reply:
-    """Removes and returns the first element of a list, or the first so many."""
+    """Removes and returns one or more elements at the head of a list."""
     return pop(session, args, LEFT)
 
 
@@ -99,7 +99,7 @@ def lpop(session: Session, args: list[bytes]) -> Reply:
     "RPOP", -2, "write fast", acl="list", keys=POPPED, since="1.0.0", syntax="key#0 [count:integer@6.2.0]"
 )
 def rpop(session: Session, args: list[bytes]) -> Reply:
-    """Removes and returns the last element of a list, or the last so many."""
+    """Removes and returns one or more elements at the tail of a list."""
     return pop(session, args, RIGHT)
 
 
@@ -140,7 +140,7 @@ def pop_many(db: Database, key: bytes, values: ListValue, end: End, count: int) 
     syntax="numkeys:integer key#0... where(LEFT|RIGHT) [COUNT count:integer]",
 )
 def lmpop(session: Session, args: list[bytes]) -> Reply:
-    """Pops elements from the first of several lists that has any."""
+    """Removes and returns elements of the first non-empty list among several."""
     return pop_from_any(session.db, read_any(args, 1))
 
 
@@ -199,7 +199,7 @@ def pop_from_any(db: Database, wanted: AnyList) -> Reply:
     syntax="source#0 destination#1 wherefrom(LEFT|RIGHT) whereto(LEFT|RIGHT)",
 )
 def lmove(session: Session, args: list[bytes]) -> Reply:
-    """Pops from one end of a list and pushes to one end of another, or of the same."""
+    """Moves an element from one end of a list to one end of another or the same list."""
     return move(session.db, args[1], args[2], read_end(args[3]), read_end(args[4]))
 
 
@@ -257,7 +257,7 @@ def move_from(db: Database, source: bytes, values: ListValue, target: bytes, tak
     syntax="key#0... timeout:double",
 )
 def blpop(session: Session, args: list[bytes]) -> Reply:
-    """Pops the first element of the first list that has one, or waits for one."""
+    """Pops the head of the first non-empty list, or waits for an element."""
     return blocking_pop(session, args, LEFT)
 
 
@@ -271,7 +271,7 @@ def blpop(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0... timeout:double",
 )
 def brpop(session: Session, args: list[bytes]) -> Reply:
-    """Pops the last element of the first list that has one, or waits for one."""
+    """Pops the tail of the first non-empty list, or waits for an element."""
     return blocking_pop(session, args, RIGHT)
 
 
@@ -298,7 +298,7 @@ def blocking_pop(session: Session, args: list[bytes], end: End) -> Reply:
     syntax="source#0 destination#1 wherefrom(LEFT|RIGHT) whereto(LEFT|RIGHT) timeout:double",
 )
 def blmove(session: Session, args: list[bytes]) -> Reply:
-    """Moves an element as LMOVE does, or waits for one."""
+    """Moves an element like LMOVE, or waits for one."""
     take, give = read_end(args[3]), read_end(args[4])
     return blocking_move(session, args[1], args[2], take, give, read_timeout(args[5]))
 
@@ -315,7 +315,7 @@ def blmove(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`BLMOVE` with `RIGHT` and `LEFT`",
 )
 def brpoplpush(session: Session, args: list[bytes]) -> Reply:
-    """Moves an element as RPOPLPUSH does, or waits for one; BLMOVE with RIGHT LEFT."""
+    """Moves an element like RPOPLPUSH, or waits for one; BLMOVE with RIGHT LEFT."""
     return blocking_move(session, args[1], args[2], RIGHT, LEFT, read_timeout(args[3]))
 
 
@@ -341,7 +341,7 @@ def blocking_move(
     syntax="timeout:double numkeys:integer key#0... where(LEFT|RIGHT) [COUNT count:integer]",
 )
 def blmpop(session: Session, args: list[bytes]) -> Reply:
-    """Pops elements from the first of several lists that has any, or waits for one."""
+    """Pops elements like LMPOP, or waits for one."""
     wanted = read_any(args, 2)
     timeout = read_timeout(args[1])
     reply = pop_from_any(session.db, wanted)

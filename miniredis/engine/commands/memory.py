@@ -18,7 +18,7 @@ KEY_OVERHEAD: Final = 160
 
 SAMPLES: Final = 5
 
-container("MEMORY", -2, module=__name__, summary="Tells what takes memory.", since="4.0.0")
+container("MEMORY", -2, module=__name__, summary="Shows how much memory keys use.", since="4.0.0")
 
 
 @command(
@@ -31,7 +31,7 @@ container("MEMORY", -2, module=__name__, summary="Tells what takes memory.", sin
     syntax="key#0 [SAMPLES count:integer]",
 )
 def memory_usage(session: Session, args: list[bytes]) -> Reply:
-    """About how many bytes a key and its value take; elements are measured by a sample."""
+    """Estimates the bytes that a key and its value use, from a sample of the elements."""
     samples = read_samples(args[3:])
     value = session.db.values.get(args[2])
     return None if value is None else KEY_OVERHEAD + len(args[2]) + TYPES[type(value)].size(value, samples)
@@ -52,5 +52,5 @@ def read_samples(words: list[bytes]) -> int:
 
 @command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")
 def memory_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"memory"))

@@ -22,14 +22,14 @@ SHARED_INTEGERS: Final = range(10_000)
 
 COUNT_OF_SHARED: Final = (1 << 31) - 1
 
-container("OBJECT", -2, module=__name__, summary="Tells how the values of keys are kept.", since="2.2.3")
+container("OBJECT", -2, module=__name__, summary="Shows how values are stored.", since="2.2.3")
 
 
 @command(
     "OBJECT ENCODING", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
 )
 def object_encoding(session: Session, args: list[bytes]) -> Reply:
-    """How Redis would keep the value of a key."""
+    """Returns the encoding that Redis would use for the value of a key."""
     value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
     return None if value is None else encoding(value)
 
@@ -43,7 +43,7 @@ def encoding(value: Value) -> bytes:
     "OBJECT FREQ", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="4.0.0", syntax="key#0"
 )
 def object_freq(session: Session, args: list[bytes]) -> Reply:
-    """How often a key is used; known only where eviction goes by it, so never here."""
+    """Replies with an error: this server does not count how often keys are accessed."""
     if session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT) is None:
         return None
     raise CommandError(errors.NO_FREQUENCIES)
@@ -53,7 +53,7 @@ def object_freq(session: Session, args: list[bytes]) -> Reply:
     "OBJECT IDLETIME", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
 )
 def object_idletime(session: Session, args: list[bytes]) -> Reply:
-    """How many seconds ago a key was last used."""
+    """Returns the seconds since a key was last accessed."""
     if session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT) is None:
         return None
     return idle_seconds(session, args[2])
@@ -69,7 +69,7 @@ def idle_seconds(session: Session, key: bytes) -> int:
     "OBJECT REFCOUNT", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
 )
 def object_refcount(session: Session, args: list[bytes]) -> Reply:
-    """How many references the value of a key would have in Redis."""
+    """Returns the reference count that the value of a key would have in Redis."""
     value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
     return None if value is None else reference_count(value)
 
@@ -82,5 +82,5 @@ def reference_count(value: Value) -> int:
 
 @command("OBJECT HELP", 2, "loading stale", acl="keyspace", since="6.2.0")
 def object_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"object"))

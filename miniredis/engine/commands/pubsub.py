@@ -37,25 +37,25 @@ def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
 
 @command("SUBSCRIBE", -2, LISTENING, acl="", since="2.0.0", syntax="channel...")
 def subscribe(session: Session, args: list[bytes]) -> Reply:
-    """Listens to channels."""
+    """Subscribes this connection to channels."""
     return begin(session, CHANNELS, args[1:])
 
 
 @command("UNSUBSCRIBE", -1, LISTENING, acl="", since="2.0.0", syntax="[channel...]")
 def unsubscribe(session: Session, args: list[bytes]) -> Reply:
-    """Ceases to listen to channels, to all if none is named."""
+    """Unsubscribes this connection from channels; from all if none is named."""
     return end(session, CHANNELS, args[1:])
 
 
 @command("PSUBSCRIBE", -2, LISTENING, acl="", since="2.0.0", syntax="pattern{pattern:pattern}...")
 def psubscribe(session: Session, args: list[bytes]) -> Reply:
-    """Listens to all channels that fit glob patterns."""
+    """Subscribes this connection to all channels that match glob patterns."""
     return begin(session, PATTERNS, args[1:])
 
 
 @command("PUNSUBSCRIBE", -1, LISTENING, acl="", since="2.0.0", syntax="[pattern:pattern...]")
 def punsubscribe(session: Session, args: list[bytes]) -> Reply:
-    """Ceases to listen to patterns, to all if none is named."""
+    """Unsubscribes this connection from patterns; from all if none is named."""
     return end(session, PATTERNS, args[1:])
 
 
@@ -69,7 +69,7 @@ def punsubscribe(session: Session, args: list[bytes]) -> Reply:
     syntax="shardchannel...",
 )
 def ssubscribe(session: Session, args: list[bytes]) -> Reply:
-    """Listens to shard channels."""
+    """Subscribes this connection to shard channels."""
     if session.flags & EXECUTING:
         raise CommandError(errors.deny_blocking(b"SSUBSCRIBE"))
     return begin(session, SHARDS, args[1:])
@@ -85,13 +85,13 @@ def ssubscribe(session: Session, args: list[bytes]) -> Reply:
     syntax="[shardchannel...]",
 )
 def sunsubscribe(session: Session, args: list[bytes]) -> Reply:
-    """Ceases to listen to shard channels, to all if none is named."""
+    """Unsubscribes this connection from shard channels; from all if none is named."""
     return end(session, SHARDS, args[1:])
 
 
 @command("PUBLISH", 3, SPEAKING, acl="", since="2.0.0", syntax="channel message")
 def publish(session: Session, args: list[bytes]) -> Reply:
-    """Sends a message to all who listen to a channel; tells how often it was heard."""
+    """Sends a message to a channel; returns how many subscriptions received it."""
     return session.engine.news.publishing.publish(args[1], args[2])
 
 
@@ -105,13 +105,13 @@ def publish(session: Session, args: list[bytes]) -> Reply:
     syntax="shardchannel message",
 )
 def spublish(session: Session, args: list[bytes]) -> Reply:
-    """Sends a message to all who listen to a shard channel; tells how many they are."""
+    """Sends a message to a shard channel; returns how many subscribers received it."""
     return session.engine.news.publishing.publish_sharded(args[1], args[2])
 
 
 # Subscriptions
 
-container("PUBSUB", -2, module=__name__, summary="Tells what is listened to.", since="2.8.0")
+container("PUBSUB", -2, module=__name__, summary="Shows what clients subscribe to.", since="2.8.0")
 
 
 def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
@@ -130,35 +130,35 @@ def numbers(session: Session, kind: Kind, channels: list[bytes]) -> Reply:
 
 @command("PUBSUB CHANNELS", -2, ASKING, acl="", since="2.8.0", syntax="[pattern:pattern]")
 def pubsub_channels(session: Session, args: list[bytes]) -> Reply:
-    """The channels that somebody listens to, or those of them that fit a glob pattern."""
+    """Lists the channels with subscribers, or those that match a glob pattern."""
     return names(session, CHANNELS, args)
 
 
 @command("PUBSUB NUMSUB", -2, ASKING, acl="", since="2.8.0", syntax="[channel...]")
 def pubsub_numsub(session: Session, args: list[bytes]) -> Reply:
-    """How many listen to each of some channels."""
+    """Counts the subscribers of each named channel."""
     return numbers(session, CHANNELS, args[2:])
 
 
 @command("PUBSUB NUMPAT", 2, ASKING, acl="", since="2.8.0")
 def pubsub_numpat(session: Session, args: list[bytes]) -> Reply:
-    """How many patterns somebody listens to."""
+    """Counts the distinct patterns with subscribers."""
     return len(session.engine.news.publishing.listeners[PATTERNS])
 
 
 @command("PUBSUB SHARDCHANNELS", -2, ASKING, acl="", since="7.0.0", syntax="[pattern:pattern]")
 def pubsub_shardchannels(session: Session, args: list[bytes]) -> Reply:
-    """The shard channels that somebody listens to, or those of them that fit a glob pattern."""
+    """Lists the shard channels with subscribers, or those that match a glob pattern."""
     return names(session, SHARDS, args)
 
 
 @command("PUBSUB SHARDNUMSUB", -2, ASKING, acl="", since="7.0.0", syntax="[shardchannel...]")
 def pubsub_shardnumsub(session: Session, args: list[bytes]) -> Reply:
-    """How many listen to each of some shard channels."""
+    """Counts the subscribers of each named shard channel."""
     return numbers(session, SHARDS, args[2:])
 
 
 @command("PUBSUB HELP", 2, "loading stale", acl="", since="6.2.0")
 def pubsub_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"pubsub"))

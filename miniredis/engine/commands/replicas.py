@@ -83,7 +83,7 @@ def replica_of(session: Session) -> Replica:
     doc_flags="syscmd",
 )
 def replconf(session: Session, args: list[bytes]) -> Reply:
-    """Tells a master about a replica: where it listens, what it understands, how far it is."""
+    """Reports a replica's port, capabilities and offset to its master."""
     if len(args) % 2 == 0:
         raise CommandError(errors.SYNTAX)
     for option, value in zip(args[1::2], args[2::2], strict=True):
@@ -104,7 +104,7 @@ def replconf(session: Session, args: list[bytes]) -> Reply:
     syntax="replicationid offset:integer",
 )
 def psync(session: Session, args: list[bytes]) -> Reply:
-    """Makes this connection one to a replica, which goes on from an offset if it can."""
+    """Makes this connection a replica's; continues from an offset if possible."""
     if session.flags & (REPLICA | MONITORS):
         return NO_REPLY
     if len(args) > 3 and args[3].lower() == b"failover":
@@ -129,7 +129,7 @@ def take_over(session: Session, name: bytes) -> None:
 
 @command("SYNC", 1, OF_REPLICAS, acl="", since="1.0.0")
 def sync(session: Session, args: list[bytes]) -> Reply:
-    """Makes this connection one to a replica, which gets all data and acknowledges nothing."""
+    """Makes this connection a replica's; sends all data, and expects no acknowledgements."""
     if session.flags & (REPLICA | MONITORS):
         return NO_REPLY
     check_may_synchronize(session)

@@ -25,7 +25,7 @@ ALREADY: Final = status(b"OK Already connected to specified master")
     syntax=SYNTAX,
 )
 def replicaof(session: Session, args: list[bytes]) -> Reply:
-    """Makes this server the replica of another one, or a master (NO ONE)."""
+    """Makes this server a replica of another server, or with NO ONE a master."""
     return follow(session, args)
 
 
@@ -40,7 +40,7 @@ def replicaof(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`REPLICAOF`",
 )
 def slaveof(session: Session, args: list[bytes]) -> Reply:
-    """The old name of REPLICAOF."""
+    """The former name of REPLICAOF."""
     return follow(session, args)
 
 

@@ -17,7 +17,7 @@ SCHEDULED: Final = status(b"Background append only file rewriting scheduled")
 
 @command("BGREWRITEAOF", 1, "admin noscript no_async_loading", acl="", since="1.0.0")
 def bgrewriteaof(session: Session, args: list[bytes]) -> Reply:
-    """Rewrites the append-only file beside other work; without one there is nothing to rewrite."""
+    """Rewrites the append-only file in the background; an error if there is none."""
     journal = session.engine.environment.journal
     if journal is None:
         raise CommandError(errors.NO_REWRITING)

@@ -51,7 +51,7 @@ class Wanted:
     syntax="count:integer key#0 [KEYS more{numkeys:integer key#1...}] [BLOCK milliseconds:integer]",
 )
 def mq_pop(session: Session, args: list[bytes]) -> Reply:
-    """Delivers the oldest messages, which then wait to be acknowledged; may wait until there are some."""
+    """Delivers the oldest messages, which then have to be acknowledged; can wait for a message."""
     wanted = read_wanted(session, args)
     db = session.db
     queues = [(key, db.lookup_write(key, RQUEUE)) for key in wanted.keys]  # all types are checked first

@@ -33,7 +33,7 @@ class Line(Sized, Reversible[T_co], Protocol[T_co]):
 
 @command("MQ.PUSH", -3, "write denyoom module", acl="", keys=Keys(1, "RW insert"), syntax="key#0 element...")
 def mq_push(session: Session, args: list[bytes]) -> Reply:
-    """Appends messages to a reliable queue, which is created if need be; returns their ids."""
+    """Adds messages to a reliable queue, and creates it if needed; returns their ids."""
     db, key, now = session.db, args[1], session.engine.now.milliseconds
     queue = db.lookup_write(key, RQUEUE)
     if queue is not None:
@@ -48,7 +48,7 @@ def mq_push(session: Session, args: list[bytes]) -> Reply:
 
 @command("MQ.ACK", -3, "write module", acl="", keys=Keys(1, "RW delete"), syntax="key#0 id...")
 def mq_ack(session: Session, args: list[bytes]) -> Reply:
-    """Drops delivered messages that were processed; returns the ids of those that were there."""
+    """Acknowledges delivered messages and removes them; returns the ids of those that were pending."""
     for text in args[2:]:
         check_id(text)
     queue = session.db.lookup_write(args[1], RQUEUE)
@@ -84,7 +84,7 @@ def read_count(text: bytes) -> int:
     syntax="key#0 count:integer elapsed:integer",
 )
 def mq_recover(session: Session, args: list[bytes]) -> Reply:
-    """Delivers again messages that were delivered some milliseconds ago and not acknowledged since."""
+    """Redelivers messages that were not acknowledged within some milliseconds."""
     count, elapsed = read_count(args[2]), read_integer(args[3])
     if elapsed < 0:
         raise CommandError(errors.ELAPSED_NEGATIVE)
@@ -109,7 +109,7 @@ def mq_recover(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [PENDING] start:integer count:integer",
 )
 def mq_inspect(session: Session, args: list[bytes]) -> Reply:
-    """The messages from one place on of those not delivered, or of those delivered and not acknowledged."""
+    """Lists messages from one place on: undelivered ones, or with PENDING unacknowledged ones."""
     is_pending = args[2].upper() == PENDING
     if len(args) != 4 + is_pending:
         raise CommandError(errors.SYNTAX)
@@ -152,7 +152,7 @@ def existing(session: Session, key: bytes) -> RQueue:
 
 @command("MQ.QINFO", 2, "readonly module", acl="", keys=Keys(1, "RO"), syntax="key#0")
 def mq_qinfo(session: Session, args: list[bytes]) -> Reply:
-    """The last id of a reliable queue, and how many messages it has, delivered or not."""
+    """Returns the last id of a reliable queue, and counts its undelivered and delivered messages."""
     queue = existing(session, args[1])
     lengths: list[Reply] = [b"undelivered-queue-length", len(queue.undelivered)]
     lengths += [b"delivered-queue-length", len(queue.delivered)]

@@ -40,7 +40,7 @@ class Options:
     syntax="cursor:integer [MATCH pattern:pattern] [COUNT count:integer] [TYPE type@6.0.0]",
 )
 def scan(session: Session, args: list[bytes]) -> Reply:
-    """The next keys of a walk through the database, and the cursor to go on with."""
+    """Returns some keys of the database, and the cursor for the next call."""
     cursor = read_cursor(args[1])
     options = read_options(args[2:])
     fits = compile_match(options.pattern)
@@ -114,7 +114,7 @@ def next_members(values: Walkable, cursor: int, options: Options) -> tuple[int, 
     since="1.0.0",
 )
 def randomkey(session: Session, args: list[bytes]) -> Reply:
-    """A key by lot; null if there is none."""
+    """Returns a random key; null if the database is empty."""
     db, luck = session.db, session.engine.random
     while (key := db.key_index().any(luck)) is not None and db.has_expired(key):
         if key in db.values:  # an expired key is kept, for example by CLIENT PAUSE

@@ -59,7 +59,7 @@ def evaluate_loaded(session: Session, args: list[bytes], *, is_read_only: bool =
     syntax="script numkeys:integer [key#0...] [arg...]",
 )
 def eval_(session: Session, args: list[bytes]) -> Reply:
-    """Runs a script, given as its text."""
+    """Runs a Lua script, given as text."""
     return evaluate(session, args)
 
 
@@ -73,7 +73,7 @@ def eval_(session: Session, args: list[bytes]) -> Reply:
     syntax="sha1 numkeys:integer [key#0...] [arg...]",
 )
 def evalsha(session: Session, args: list[bytes]) -> Reply:
-    """Runs a script that was sent before, given as the SHA1 of its text."""
+    """Runs a Lua script of the script cache, given by the SHA1 of its text."""
     return evaluate_loaded(session, args)
 
 
@@ -87,7 +87,7 @@ def evalsha(session: Session, args: list[bytes]) -> Reply:
     syntax="script numkeys:integer [key#0...] [arg...]",
 )
 def eval_ro(session: Session, args: list[bytes]) -> Reply:
-    """As EVAL, for a script that writes nothing."""
+    """Runs a Lua script that writes nothing, given as text."""
     return evaluate(session, args, is_read_only=True)
 
 
@@ -101,16 +101,16 @@ def eval_ro(session: Session, args: list[bytes]) -> Reply:
     syntax="sha1 numkeys:integer [key#0...] [arg...]",
 )
 def evalsha_ro(session: Session, args: list[bytes]) -> Reply:
-    """As EVALSHA, for a script that writes nothing."""
+    """Runs a Lua script of the script cache that writes nothing, given by its SHA1."""
     return evaluate_loaded(session, args, is_read_only=True)
 
 
-container("SCRIPT", -2, module=__name__, summary="Keeps scripts, and ends them.", since="2.6.0")
+container("SCRIPT", -2, module=__name__, summary="Manages stored and running scripts.", since="2.6.0")
 
 
 @command("SCRIPT LOAD", 3, "noscript stale", acl="scripting", tips=EVERY_NODE, since="2.6.0", syntax="script")
 def script_load(session: Session, args: list[bytes]) -> Reply:
-    """Keeps a script for EVALSHA; answers with the SHA1 of its text."""
+    """Stores a script for EVALSHA; returns the SHA1 of its text."""
     return session.engine.scripts.load(args[2]).sha
 
 
@@ -124,7 +124,7 @@ def script_load(session: Session, args: list[bytes]) -> Reply:
     syntax="sha1...",
 )
 def script_exists(session: Session, args: list[bytes]) -> Reply:
-    """Tells of some SHA1s whether scripts with them are kept."""
+    """Returns for each SHA1 whether a script with it is stored."""
     return [int(session.engine.scripts.has(sha)) for sha in args[2:]]
 
 
@@ -138,7 +138,7 @@ def script_exists(session: Session, args: list[bytes]) -> Reply:
     syntax="[async@6.2.0(ASYNC|SYNC)]",
 )
 def script_flush(session: Session, args: list[bytes]) -> Reply:
-    """Forgets all scripts."""
+    """Deletes all stored scripts."""
     if len(args) > 3 or (len(args) == 3 and args[2].upper() not in {b"SYNC", b"ASYNC"}):
         raise CommandError(errors.SCRIPT_FLUSH)
     session.engine.scripts.flush()
@@ -154,14 +154,14 @@ def script_flush(session: Session, args: list[bytes]) -> Reply:
     since="2.6.0",
 )
 def script_kill(session: Session, args: list[bytes]) -> Reply:
-    """Ends the script that is running, if it has written nothing."""
+    """Stops the running script, if it has written nothing."""
     session.engine.scripts.kill(is_function=False)
     return OK
 
 
 @command("SCRIPT DEBUG", 3, "noscript", acl="scripting", since="3.2.0", syntax="mode(YES|SYNC|NO)")
 def script_debug(session: Session, args: list[bytes]) -> Reply:
-    """Turns the debugger for scripts off, which is never on."""
+    """Turns the script debugger off; this server has no debugger to turn on."""
     mode = args[2].upper()
     if mode not in {b"YES", b"SYNC", b"NO"}:
         raise CommandError(errors.SCRIPT_DEBUG)
@@ -172,5 +172,5 @@ def script_debug(session: Session, args: list[bytes]) -> Reply:
 
 @command("SCRIPT HELP", 2, "loading stale", acl="scripting", since="5.0.0")
 def script_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"script"))

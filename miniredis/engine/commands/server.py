@@ -32,7 +32,7 @@ SCHEDULED: Final = status(b"Background saving scheduled")
     since="1.0.0",
 )
 def dbsize(session: Session, args: list[bytes]) -> Reply:
-    """How many keys the database has."""
+    """Counts the keys of the selected database."""
     return len(session.db)
 
 
@@ -46,7 +46,7 @@ def dbsize(session: Session, args: list[bytes]) -> Reply:
     syntax="[async(ASYNC@4.0.0|SYNC@6.2.0)]",
 )
 def flushdb(session: Session, args: list[bytes]) -> Reply:
-    """Removes every key of the database."""
+    """Deletes all keys of the selected database."""
     return flush(session, args, session.db)
 
 
@@ -60,7 +60,7 @@ def flushdb(session: Session, args: list[bytes]) -> Reply:
     syntax="[async(ASYNC@4.0.0|SYNC@6.2.0)]",
 )
 def flushall(session: Session, args: list[bytes]) -> Reply:
-    """Removes every key of every database."""
+    """Deletes all keys of all databases."""
     return flush(session, args, None)
 
 
@@ -77,7 +77,7 @@ def flush(session: Session, args: list[bytes], database: Database | None) -> Rep
     "SWAPDB", 3, "write fast", acl="keyspace dangerous", since="4.0.0", syntax="index1:integer index2:integer"
 )
 def swapdb(session: Session, args: list[bytes]) -> Reply:
-    """Exchanges the contents of two databases under all their clients."""
+    """Exchanges the contents of two databases; connected clients see the exchange at once."""
     numbers = [
         read_range(args[1], MIN32, MAX32, errors.FIRST_DB_INDEX),
         read_range(args[2], MIN32, MAX32, errors.SECOND_DB_INDEX),
@@ -90,7 +90,7 @@ def swapdb(session: Session, args: list[bytes]) -> Reply:
 
 @command("TIME", 1, "loading stale fast", acl="", tips="nondeterministic_output", since="2.6.0")
 def time(session: Session, args: list[bytes]) -> Reply:
-    """The wall time: seconds since the epoch, and microseconds in this second."""
+    """Returns the clock time: seconds since 1970, and microseconds of the current second."""
     seconds, microseconds = divmod(session.engine.now.wall, 1_000_000)
     return [b"%d" % seconds, b"%d" % microseconds]
 
@@ -105,13 +105,13 @@ def time(session: Session, args: list[bytes]) -> Reply:
     syntax="[section]...",
 )
 def info(session: Session, args: list[bytes]) -> Reply:
-    """Facts about the server, in sections."""
+    """Shows facts and statistics about the server, by section."""
     return Verbatim(report(session.engine, [name.decode("latin-1").lower() for name in args[1:]]).encode())
 
 
 @command("ROLE", 1, "noscript loading stale fast", acl="admin dangerous", since="2.8.12")
 def role(session: Session, args: list[bytes]) -> Reply:
-    """Whether this is a master, and how far its replicas are; or whose replica it is, and how far itself."""
+    """Shows the role of this server, and the replication offsets that go with it."""
     engine = session.engine
     if engine.replication.upstream.address is not None:
         return role_of_replica(engine.replication.upstream, engine.replication.upstream.address)
@@ -125,7 +125,7 @@ def role(session: Session, args: list[bytes]) -> Reply:
 
 @command("SAVE", 1, "admin noscript no_async_loading no_multi", acl="", since="1.0.0")
 def save(session: Session, args: list[bytes]) -> Reply:
-    """Saves all data to a file; the server does nothing else meanwhile."""
+    """Saves all data to a file; no other command runs meanwhile."""
     session.engine.saves.save()
     return OK
 
@@ -139,7 +139,7 @@ def save(session: Session, args: list[bytes]) -> Reply:
     syntax="[SCHEDULE@3.2.2]",
 )
 def bgsave(session: Session, args: list[bytes]) -> Reply:
-    """Begins to save all data to a file, beside other work; in a transaction it begins soon."""
+    """Saves all data to a file in the background; in a transaction, after the transaction."""
     if len(args) > 2 or (len(args) == 2 and args[1].upper() != b"SCHEDULE"):
         raise CommandError(errors.SYNTAX)
     saves = session.engine.saves
@@ -160,7 +160,7 @@ def bgsave(session: Session, args: list[bytes]) -> Reply:
     since="1.0.0",
 )
 def lastsave(session: Session, args: list[bytes]) -> Reply:
-    """When the data were last saved, in seconds since the epoch; the start if they were not."""
+    """Returns when data was last saved, or else when the server started, in seconds since 1970."""
     return session.engine.saves.last
 
 
@@ -173,7 +173,7 @@ def lastsave(session: Session, args: list[bytes]) -> Reply:
     syntax="[nosave_save(NOSAVE|SAVE)] [NOW@7.0.0] [FORCE@7.0.0] [ABORT@7.0.0]",
 )
 def shutdown(session: Session, args: list[bytes]) -> Reply:
-    """Saves the data, if the directive save or SAVE asks for it, and stops the server."""
+    """Stops the server; first saves the data if the directive save or the word SAVE demands it."""
     options = {word.upper() for word in args[1:]}
     if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:
         raise CommandError(errors.SYNTAX)

@@ -55,7 +55,7 @@ def intersected(sets: Sequence[SetValue | None], packing: Packing) -> SetValue:
 
 @command("SINTER", -2, "readonly", acl="set", keys=READ, tips=UNORDERED, since="1.0.0", syntax="key#0...")
 def sinter(session: Session, args: list[bytes]) -> Reply:
-    """The members that all of several sets have."""
+    """Returns the members that all given sets have in common."""
     return Set(intersection(sources(session, args[1:])))
 
 
@@ -69,7 +69,7 @@ def sinter(session: Session, args: list[bytes]) -> Reply:
     syntax=STORING,
 )
 def sinterstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the intersection of several sets; returns how many members it has."""
+    """Stores the intersection of sets; returns how many members it has."""
     return store(session, args, intersected, "sinterstore")
 
 
@@ -83,7 +83,7 @@ def sinterstore(session: Session, args: list[bytes]) -> Reply:
     syntax="numkeys:integer key#0... [LIMIT limit:integer]",
 )
 def sintercard(session: Session, args: list[bytes]) -> Reply:
-    """How many members the intersection of several sets has, counted up to a limit."""
+    """Counts the members that all given sets have in common, up to a limit."""
     number = read_range(args[1], 1, MAX, errors.NUMKEYS_NOT_POSITIVE)
     if number > len(args) - 2:
         raise CommandError(errors.TOO_MANY_KEYS)
@@ -118,7 +118,7 @@ def union(sets: Sequence[SetValue | None], packing: Packing) -> SetValue:
 
 @command("SUNION", -2, "readonly", acl="set", keys=READ, tips=UNORDERED, since="1.0.0", syntax="key#0...")
 def sunion(session: Session, args: list[bytes]) -> Reply:
-    """The members that any of several sets has."""
+    """Returns the members of at least one of the given sets."""
     return Set(union(sources(session, args[1:]), session.engine.packing))
 
 
@@ -132,7 +132,7 @@ def sunion(session: Session, args: list[bytes]) -> Reply:
     syntax=STORING,
 )
 def sunionstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the union of several sets; returns how many members it has."""
+    """Stores the union of sets; returns how many members it has."""
     return store(session, args, union, "sunionstore")
 
 
@@ -165,7 +165,7 @@ def begins_with_all(first: SetValue, others: Sequence[SetValue]) -> bool:
 
 @command("SDIFF", -2, "readonly", acl="set", keys=READ, tips=UNORDERED, since="1.0.0", syntax="key#0...")
 def sdiff(session: Session, args: list[bytes]) -> Reply:
-    """The members of the first of several sets that no other has."""
+    """Returns the members of the first set that no other given set has."""
     return Set(difference(sources(session, args[1:]), session.engine.packing))
 
 
@@ -179,5 +179,5 @@ def sdiff(session: Session, args: list[bytes]) -> Reply:
     syntax=STORING,
 )
 def sdiffstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the difference of several sets; returns how many members it has."""
+    """Stores the difference of sets; returns how many members it has."""
     return store(session, args, difference, "sdiffstore")

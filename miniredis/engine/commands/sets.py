@@ -36,7 +36,7 @@ FEW_STAY: Final = 5
     syntax="key#0 member...",
 )
 def sadd(session: Session, args: list[bytes]) -> Reply:
-    """Adds members to a set, creating it if need be; returns how many are new."""
+    """Adds members to a set, and creates it if needed; returns how many are new."""
     db, key, packing = session.db, args[1], session.engine.packing
     values = db.lookup_write(key, SET)
     changed = SetValue() if values is None else values
@@ -54,7 +54,7 @@ def sadd(session: Session, args: list[bytes]) -> Reply:
     "SREM", -3, "write fast", acl="set", keys=Keys(1, "RW delete"), since="1.0.0", syntax="key#0 member..."
 )
 def srem(session: Session, args: list[bytes]) -> Reply:
-    """Removes members; the set goes away with its last one."""
+    """Removes members of a set, and the set with its last member."""
     values = session.db.lookup_write(args[1], SET)
     removed = 0 if values is None else sum(map(values.remove, args[2:]))
     if values is not None and removed:
@@ -72,7 +72,7 @@ def srem(session: Session, args: list[bytes]) -> Reply:
     syntax="source#0 destination#1 member",
 )
 def smove(session: Session, args: list[bytes]) -> Reply:
-    """Moves a member from one set to another; tells whether it was there."""
+    """Moves a member from one set to another; returns whether it was in the first."""
     db, (_, source, target, member) = session.db, args
     if db.lookup_write(source) is None:
         return 0
@@ -105,20 +105,20 @@ def members_of(session: Session, key: bytes) -> dict[bytes, None]:
 
 @command("SISMEMBER", 3, "readonly fast", acl="set", keys=LOOKED_AT, since="1.0.0", syntax="key#0 member")
 def sismember(session: Session, args: list[bytes]) -> Reply:
-    """Whether a set has a member."""
+    """Returns whether a set has a member."""
     return int(args[2] in members_of(session, args[1]))
 
 
 @command("SMISMEMBER", -3, "readonly fast", acl="set", keys=READ, since="6.2.0", syntax="key#0 member...")
 def smismember(session: Session, args: list[bytes]) -> Reply:
-    """Whether a set has each of several members."""
+    """Returns for each of several members whether a set has it."""
     members = members_of(session, args[1])
     return [int(member in members) for member in args[2:]]
 
 
 @command("SCARD", 2, "readonly fast", acl="set", keys=LOOKED_AT, since="1.0.0", syntax="key#0")
 def scard(session: Session, args: list[bytes]) -> Reply:
-    """How many members a set has."""
+    """Counts the members of a set."""
     return len(members_of(session, args[1]))
 
 
@@ -133,7 +133,7 @@ def scard(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0",
 )
 def smembers(session: Session, args: list[bytes]) -> Reply:
-    """All members of a set."""
+    """Lists the members of a set."""
     return Set(session.db.lookup_read(args[1], SET) or ())
 
 
@@ -151,7 +151,7 @@ def smembers(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 cursor:integer [MATCH pattern:pattern] [COUNT count:integer]",
 )
 def sscan(session: Session, args: list[bytes]) -> Reply:
-    """The next members of a walk through a set, and the cursor to go on with."""
+    """Returns some members of a set, and the cursor for the next call."""
     cursor = read_cursor(args[2])
     values = session.db.lookup_read(args[1], SET)
     if values is None:
@@ -174,7 +174,7 @@ def sscan(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [count:integer@2.6.0]",
 )
 def srandmember(session: Session, args: list[bytes]) -> Reply:
-    """A member by lot, or several, distinct or (with a negative count) not."""
+    """Returns random members of a set: distinct ones, or with a negative count perhaps repeated ones."""
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
     count = read_count(args[2]) if len(args) > 2 else None
@@ -199,7 +199,7 @@ def srandmember(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [count:integer@3.2.0]",
 )
 def spop(session: Session, args: list[bytes]) -> Reply:
-    """Removes and returns a member by lot, or several."""
+    """Removes and returns one or more random members of a set."""
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
     count = read_positive(args[2]) if len(args) > 2 else None

@@ -177,7 +177,7 @@ def keep(session: Session, args: list[bytes], combine: Combine, event: str) -> i
     syntax=f"{KEYS} {WEIGHING} [WITHSCORES]",
 )
 def zunion(session: Session, args: list[bytes]) -> Reply:
-    """The members that are in any of several sorted sets."""
+    """Returns the members of at least one of the given sorted sets."""
     return answer(session, args, union)
 
 
@@ -191,7 +191,7 @@ def zunion(session: Session, args: list[bytes]) -> Reply:
     syntax=f"{KEYS} {WEIGHING} [WITHSCORES]",
 )
 def zinter(session: Session, args: list[bytes]) -> Reply:
-    """The members that are in all of several sorted sets."""
+    """Returns the members that all given sorted sets have in common."""
     return answer(session, args, intersection)
 
 
@@ -205,7 +205,7 @@ def zinter(session: Session, args: list[bytes]) -> Reply:
     syntax=f"{KEYS} [WITHSCORES]",
 )
 def zdiff(session: Session, args: list[bytes]) -> Reply:
-    """The members of the first sorted set that are in none of the others."""
+    """Returns the members of the first sorted set that no other given one has."""
     return answer(session, args, difference)
 
 
@@ -219,7 +219,7 @@ def zdiff(session: Session, args: list[bytes]) -> Reply:
     syntax=f"{KEYS_BEHIND} {WEIGHING}",
 )
 def zunionstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the members that are in any of several sorted sets."""
+    """Stores the union of sorted sets; returns how many members it has."""
     return keep(session, args, union, "zunionstore")
 
 
@@ -233,7 +233,7 @@ def zunionstore(session: Session, args: list[bytes]) -> Reply:
     syntax=f"{KEYS_BEHIND} {WEIGHING}",
 )
 def zinterstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the members that are in all of several sorted sets."""
+    """Stores the intersection of sorted sets; returns how many members it has."""
     return keep(session, args, intersection, "zinterstore")
 
 
@@ -247,7 +247,7 @@ def zinterstore(session: Session, args: list[bytes]) -> Reply:
     syntax=KEYS_BEHIND,
 )
 def zdiffstore(session: Session, args: list[bytes]) -> Reply:
-    """Stores the members of the first sorted set that are in none of the others."""
+    """Stores the difference of sorted sets; returns how many members it has."""
     return keep(session, args, difference, "zdiffstore")
 
 
@@ -261,7 +261,7 @@ def zdiffstore(session: Session, args: list[bytes]) -> Reply:
     syntax=f"{KEYS} [LIMIT limit:integer]",
 )
 def zintercard(session: Session, args: list[bytes]) -> Reply:
-    """How many members are in all of several sorted sets; no more than a limit, if one is given."""
+    """Counts the members that all given sorted sets have in common, up to a limit."""
     keys, words = read_keys(args, 1)
     inputs = read_inputs(session.db, keys)
     limit = read_limit(words)

@@ -28,7 +28,7 @@ POP_EVENT: Final[dict[End, str]] = {LOWEST: "zpopmin", HIGHEST: "zpopmax"}
     "ZPOPMIN", -2, "write fast", acl="sortedset", keys=POPPED, since="5.0.0", syntax="key#0 [count:integer]"
 )
 def zpopmin(session: Session, args: list[bytes]) -> Reply:
-    """Removes and returns the member with the lowest score, or so many of them, with their scores."""
+    """Removes and returns one or more members with the lowest scores."""
     return pop(session, args, LOWEST)
 
 
@@ -36,7 +36,7 @@ def zpopmin(session: Session, args: list[bytes]) -> Reply:
     "ZPOPMAX", -2, "write fast", acl="sortedset", keys=POPPED, since="5.0.0", syntax="key#0 [count:integer]"
 )
 def zpopmax(session: Session, args: list[bytes]) -> Reply:
-    """Removes and returns the member with the highest score, or so many of them, with their scores."""
+    """Removes and returns one or more members with the highest scores."""
     return pop(session, args, HIGHEST)
 
 
@@ -87,7 +87,7 @@ class AnySortedSet:
     syntax="numkeys:integer key#0... where(MIN|MAX) [COUNT count:integer]",
 )
 def zmpop(session: Session, args: list[bytes]) -> Reply:
-    """Pops members from the first of several sorted sets that has any."""
+    """Removes and returns members of the first non-empty sorted set among several."""
     return pop_from_any(session.db, AnySortedSet(*read_keys_and_end(args, 1, ENDS)))
 
 
@@ -112,7 +112,7 @@ def pop_from_any(db: Database, wanted: AnySortedSet) -> Reply:
     syntax="key#0... timeout:double",
 )
 def bzpopmin(session: Session, args: list[bytes]) -> Reply:
-    """Pops the lowest member of the first sorted set that has one, or waits for one."""
+    """Pops the member with the lowest score of the first non-empty sorted set, or waits for a member."""
     return blocking_pop(session, args, LOWEST)
 
 
@@ -126,7 +126,7 @@ def bzpopmin(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0... timeout:double",
 )
 def bzpopmax(session: Session, args: list[bytes]) -> Reply:
-    """Pops the highest member of the first sorted set that has one, or waits for one."""
+    """Pops the member with the highest score of the first non-empty sorted set, or waits for a member."""
     return blocking_pop(session, args, HIGHEST)
 
 
@@ -153,7 +153,7 @@ def blocking_pop(session: Session, args: list[bytes], end: End) -> Reply:
     syntax="timeout:double numkeys:integer key#0... where(MIN|MAX) [COUNT count:integer]",
 )
 def bzmpop(session: Session, args: list[bytes]) -> Reply:
-    """Pops members from the first of several sorted sets that has any, or waits for one."""
+    """Pops members like ZMPOP, or waits for one."""
     wanted = AnySortedSet(*read_keys_and_end(args, 2, ENDS))
     timeout = read_timeout(args[1])
     reply = pop_from_any(session.db, wanted)

@@ -116,7 +116,7 @@ class Query:
     ),
 )
 def zrange(session: Session, args: list[bytes]) -> Reply:
-    """The members in a range of ranks, of scores or of members, lowest or highest first."""
+    """Returns the members in a range of ranks, scores or names, in either order."""
     return Query().answer(session, args)
 
 
@@ -132,7 +132,7 @@ def zrange(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`ZRANGE` with `REV`",
 )
 def zrevrange(session: Session, args: list[bytes]) -> Reply:
-    """The members in a range of ranks, highest first."""
+    """Returns the members in a range of ranks, the highest first."""
     return Query(RANK, backwards=True).answer(session, args)
 
 
@@ -148,7 +148,7 @@ def zrevrange(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`ZRANGE` with `BYSCORE`",
 )
 def zrangebyscore(session: Session, args: list[bytes]) -> Reply:
-    """The members in a range of scores, lowest first."""
+    """Returns the members in a range of scores, the lowest first."""
     return Query(SCORE, backwards=False).answer(session, args)
 
 
@@ -164,7 +164,7 @@ def zrangebyscore(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`ZRANGE` with `REV` and `BYSCORE`",
 )
 def zrevrangebyscore(session: Session, args: list[bytes]) -> Reply:
-    """The members in a range of scores, highest first."""
+    """Returns the members in a range of scores, the highest first."""
     return Query(SCORE, backwards=True).answer(session, args)
 
 
@@ -180,7 +180,7 @@ def zrevrangebyscore(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`ZRANGE` with `BYLEX`",
 )
 def zrangebylex(session: Session, args: list[bytes]) -> Reply:
-    """The members between two others, where all scores are equal."""
+    """Returns the members in a range of names, if all scores are equal."""
     return Query(MEMBER, backwards=False).answer(session, args)
 
 
@@ -196,7 +196,7 @@ def zrangebylex(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`ZRANGE` with `REV` and `BYLEX`",
 )
 def zrevrangebylex(session: Session, args: list[bytes]) -> Reply:
-    """The members between two others, where all scores are equal, highest first."""
+    """Returns the members in a range of names, the last first, if all scores are equal."""
     return Query(MEMBER, backwards=True).answer(session, args)
 
 
@@ -213,7 +213,7 @@ def zrevrangebylex(session: Session, args: list[bytes]) -> Reply:
     syntax=f"dst#0 src#1 min max [sortby(BYSCORE|BYLEX)] [REV] {LIMIT}",
 )
 def zrangestore(session: Session, args: list[bytes]) -> Reply:
-    """Makes a sorted set of a range of another one; returns how many members it has."""
+    """Stores a range of a sorted set at another key; returns how many members it has."""
     db, query = session.db, Query()
     query.read_options(args[5:], may_show_scores=False)
     select = query.read_range(args[3], args[4])
@@ -237,13 +237,13 @@ def zrangestore(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 min:double max:double",
 )
 def zcount(session: Session, args: list[bytes]) -> Reply:
-    """How many members are in a range of scores."""
+    """Counts the members in a range of scores."""
     return count(session, args, Query(SCORE))
 
 
 @command("ZLEXCOUNT", 4, "readonly fast", acl="sortedset", keys=READ, since="2.8.9", syntax="key#0 min max")
 def zlexcount(session: Session, args: list[bytes]) -> Reply:
-    """How many members are between two others, where all scores are equal."""
+    """Counts the members in a range of names, if all scores are equal."""
     return count(session, args, Query(MEMBER))
 
 
@@ -289,7 +289,7 @@ def zremrangebyscore(session: Session, args: list[bytes]) -> Reply:
 
 @command("ZREMRANGEBYLEX", 4, "write", acl="sortedset", keys=REMOVED, since="2.8.9", syntax="key#0 min max")
 def zremrangebylex(session: Session, args: list[bytes]) -> Reply:
-    """Removes the members between two others, where all scores are equal; returns how many."""
+    """Removes the members in a range of names, if all scores are equal; returns how many."""
     return remove(session, args, Query(MEMBER), "zremrangebylex")
 
 

@@ -34,7 +34,7 @@ FEW: Final = 100
     syntax="key#0 cursor:integer [MATCH pattern:pattern] [COUNT count:integer]",
 )
 def zscan(session: Session, args: list[bytes]) -> Reply:
-    """The next members of a walk through a sorted set, with their scores, and the cursor to go on with."""
+    """Returns some members of a sorted set with their scores, and the cursor for the next call."""
     cursor = read_cursor(args[2])
     values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
@@ -61,7 +61,7 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [options{count:integer [WITHSCORES]}]",
 )
 def zrandmember(session: Session, args: list[bytes]) -> Reply:
-    """A member by lot, or so many different ones; with a negative count, members may come again."""
+    """Returns random members: distinct ones, or with a negative count perhaps repeated ones."""
     count = read_count(args[2]) if len(args) > 2 else None
     with_scores = len(args) > 3
     if with_scores:

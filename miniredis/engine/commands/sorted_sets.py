@@ -53,7 +53,7 @@ class Counts:
     ),
 )
 def zadd(session: Session, args: list[bytes]) -> Reply:
-    """Gives scores to members of a sorted set, new ones or those it has."""
+    """Adds members with scores to a sorted set, or changes the scores of its members."""
     at = 2
     while at < len(args) and args[at].upper() in OPTIONS:
         at += 1
@@ -71,7 +71,7 @@ def zadd(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 increment:integer member",
 )
 def zincrby(session: Session, args: list[bytes]) -> Reply:
-    """Adds to the score of a member, which begins with 0."""
+    """Adds to the score of a member; a missing member counts as 0."""
     if args[2].upper() in OPTIONS:  # Redis parses it as options of ZADD
         raise CommandError(errors.SYNTAX)
     return add(session, args[1], args[2:], {b"INCR"})
@@ -149,20 +149,20 @@ def put_one(
 
 @command("ZCARD", 2, "readonly fast", acl="sortedset", keys=Keys(1, "RO"), since="1.2.0", syntax="key#0")
 def zcard(session: Session, args: list[bytes]) -> Reply:
-    """How many members a sorted set has; 0 if there is none."""
+    """Counts the members of a sorted set; 0 if there is no sorted set."""
     return len(session.db.lookup_read(args[1], SORTED_SET) or ())
 
 
 @command("ZSCORE", 3, "readonly fast", acl="sortedset", keys=READ, since="1.2.0", syntax="key#0 member")
 def zscore(session: Session, args: list[bytes]) -> Reply:
-    """The score of a member."""
+    """Returns the score of one member."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     return None if values is None else values.scores.get(args[2])
 
 
 @command("ZMSCORE", -3, "readonly fast", acl="sortedset", keys=READ, since="6.2.0", syntax="key#0 member...")
 def zmscore(session: Session, args: list[bytes]) -> Reply:
-    """The scores of several members; null for who is none."""
+    """Returns the scores of several members; null for a missing member."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     scores = {} if values is None else values.scores
     return [scores.get(member) for member in args[2:]]
@@ -170,14 +170,14 @@ def zmscore(session: Session, args: list[bytes]) -> Reply:
 
 @command("ZRANK", 3, "readonly fast", acl="sortedset", keys=READ, since="2.0.0", syntax="key#0 member")
 def zrank(session: Session, args: list[bytes]) -> Reply:
-    """How many members have a lower place than one."""
+    """Returns the rank of a member by ascending score; the lowest has rank 0."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     return None if values is None else values.rank(args[2])
 
 
 @command("ZREVRANK", 3, "readonly fast", acl="sortedset", keys=READ, since="2.0.0", syntax="key#0 member")
 def zrevrank(session: Session, args: list[bytes]) -> Reply:
-    """How many members have a higher place than one."""
+    """Returns the rank of a member by descending score; the highest has rank 0."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     rank = None if values is None else values.rank(args[2])
     return None if values is None or rank is None else len(values) - 1 - rank
@@ -196,7 +196,7 @@ def zrevrank(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 member...",
 )
 def zrem(session: Session, args: list[bytes]) -> Reply:
-    """Removes members; returns how many there were."""
+    """Removes members of a sorted set; returns how many were in it."""
     values = session.db.lookup_write(args[1], SORTED_SET)
     if values is None:
         return 0

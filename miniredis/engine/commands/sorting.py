@@ -65,7 +65,7 @@ class Options:
     syntax=SYNTAX + " [STORE destination#2]",
 )
 def sort(session: Session, args: list[bytes]) -> Reply:
-    """Returns or stores the elements of a list, a set or a sorted set in order."""
+    """Returns or stores the elements of a list, set or sorted set in sorted order."""
     options = read_options(args[2:], may_store=True)
     replies = sort_and_get(session, args[1], options)
     if options.store is None:
@@ -83,7 +83,7 @@ def sort(session: Session, args: list[bytes]) -> Reply:
     syntax=SYNTAX,
 )
 def sort_ro(session: Session, args: list[bytes]) -> Reply:
-    """Returns the elements of a list, a set or a sorted set in order."""
+    """Returns the elements of a list, set or sorted set in sorted order."""
     return sort_and_get(session, args[1], read_options(args[2:], may_store=False))
 
 

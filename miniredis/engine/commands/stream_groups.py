@@ -20,7 +20,7 @@ GROWING: Final = Keys(2, "RW insert")
 SHRINKING: Final = Keys(2, "RW delete")
 ID_OR_LAST: Final = "id(id|$~new_id)"
 
-container("XGROUP", -2, module=__name__, summary="Looks after the consumer groups of streams.", since="5.0.0")
+container("XGROUP", -2, module=__name__, summary="Manages consumer groups of streams.", since="5.0.0")
 
 
 @command(
@@ -33,7 +33,7 @@ container("XGROUP", -2, module=__name__, summary="Looks after the consumer group
     syntax=f"key#0 groupname {ID_OR_LAST} [MKSTREAM] [ENTRIESREAD entries_read:integer]",
 )
 def xgroup_create(session: Session, args: list[bytes]) -> Reply:
-    """Creates a group that reads what comes after an id; may create the stream, too."""
+    """Creates a consumer group that starts after an id; can create the stream, too."""
     db, key = session.db, args[2]
     creates, entries_read = read_options(args, may_create=True)
     stream = db.lookup_write(key, STREAM)
@@ -68,7 +68,7 @@ LENGTHS_OF_SETID: Final = (5, 7)
     syntax=f"key#0 groupname {ID_OR_LAST} [ENTRIESREAD entries_read:integer]",
 )
 def xgroup_setid(session: Session, args: list[bytes]) -> Reply:
-    """Sets the id after which a group reads on."""
+    """Sets the id after which a group continues to read."""
     _, entries_read = read_options(args, may_create=False)
     stream, group = find_group(session, args)
     if len(args) not in LENGTHS_OF_SETID:
@@ -123,7 +123,7 @@ def find_group(session: Session, args: list[bytes]) -> tuple[Stream, Group]:
 
 @command("XGROUP DESTROY", 4, "write", acl="stream", keys=SHRINKING, since="5.0.0", syntax="key#0 groupname")
 def xgroup_destroy(session: Session, args: list[bytes]) -> Reply:
-    """Removes a group; who waits for entries in its name hears an error."""
+    """Deletes a consumer group; clients that wait for its entries receive an error."""
     stream = find_stream(session, args[2])
     if stream.groups.pop(args[3], None) is None:
         return 0
@@ -141,7 +141,7 @@ def xgroup_destroy(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 groupname consumername",
 )
 def xgroup_createconsumer(session: Session, args: list[bytes]) -> Reply:
-    """Adds a consumer to a group; tells whether there was none of the name."""
+    """Adds a consumer to a group; returns whether it is new."""
     _, group = find_group(session, args)
     if args[4] in group.consumers:
         return 0
@@ -160,7 +160,7 @@ def xgroup_createconsumer(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 groupname consumername",
 )
 def xgroup_delconsumer(session: Session, args: list[bytes]) -> Reply:
-    """Removes a consumer; tells how many entries were pending with it, which nobody has from now on."""
+    """Deletes a consumer and its pending entries; returns how many entries were pending."""
     _, group = find_group(session, args)
     if args[4] not in group.consumers:
         return 0
@@ -170,7 +170,7 @@ def xgroup_delconsumer(session: Session, args: list[bytes]) -> Reply:
 
 @command("XGROUP HELP", 2, "loading stale", acl="stream", since="5.0.0")
 def xgroup_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"xgroup"))
 
 
@@ -184,7 +184,7 @@ def xgroup_help(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 group id...",
 )
 def xack(session: Session, args: list[bytes]) -> Reply:
-    """Entries that a group was given are done with; tells how many of them were pending."""
+    """Acknowledges entries, so that they are no longer pending; returns how many were."""
     stream = session.db.lookup_read(args[1], STREAM)
     group = None if stream is None else stream.groups.get(args[2])
     if group is None:

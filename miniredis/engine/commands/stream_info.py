@@ -23,7 +23,7 @@ LOOKED_AT: Final = Keys(2, "RO access")
 SHOWN_IN_FULL: Final = 10
 """How many entries of each kind XINFO STREAM FULL shows by default."""
 
-container("XINFO", -2, module=__name__, summary="Tells about streams and their groups.", since="5.0.0")
+container("XINFO", -2, module=__name__, summary="Describes streams, groups and consumers.", since="5.0.0")
 
 
 @command(
@@ -37,7 +37,7 @@ container("XINFO", -2, module=__name__, summary="Tells about streams and their g
     syntax="key#0 groupname",
 )
 def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
-    """The consumers of a group, in the order of their names."""
+    """Describes the consumers of a group, sorted by name."""
     group = read_stream(session, args[2]).groups.get(args[3])
     if group is None:
         raise CommandError(errors.no_group_of_key(args[2], args[3]))
@@ -56,7 +56,7 @@ def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
 
 @command("XINFO GROUPS", 3, "readonly", acl="stream", keys=LOOKED_AT, since="5.0.0", syntax="key#0")
 def xinfo_groups(session: Session, args: list[bytes]) -> Reply:
-    """The groups of a stream, in the order of their names."""
+    """Describes the groups of a stream, sorted by name."""
     stream = read_stream(session, args[2])
     return [
         Map(
@@ -83,7 +83,7 @@ def xinfo_groups(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 [FULL full{[COUNT count:integer]}]",
 )
 def xinfo_stream(session: Session, args: list[bytes]) -> Reply:
-    """A stream's length, ids and ends; in full, its entries, groups and all that is pending."""
+    """Describes a stream; with FULL, also its entries, groups and pending entries."""
     stream = read_stream(session, args[2])
     if len(args) == 3:
         ends = {b"first-entry": stream.walk(), b"last-entry": stream.walk_back()}
@@ -158,5 +158,5 @@ def consumer_in_full(consumer: Consumer, count: int | None) -> Map:
 
 @command("XINFO HELP", 2, "loading stale", acl="stream", since="5.0.0")
 def xinfo_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"xinfo"))

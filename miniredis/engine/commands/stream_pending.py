@@ -56,7 +56,7 @@ class Window:
     syntax=("key#0 group [filters{[IDLE min-idle-time:integer@6.2.0] start end count:integer [consumer]}]"),
 )
 def xpending(session: Session, args: list[bytes]) -> Reply:
-    """What is pending in a group: how much with whom, or entry by entry."""
+    """Counts the pending entries of a group by consumer, or lists them."""
     window = read_window(args) if len(args) > 3 else None
     _, group = find_group(session.db, args[1], args[2])
     if window is None:
@@ -168,7 +168,7 @@ class Claim:
     ),
 )
 def xclaim(session: Session, args: list[bytes]) -> Reply:
-    """Gives pending entries to another consumer, those that nobody cared for long enough."""
+    """Assigns pending entries to a consumer, if they have been idle for long enough."""
     key = args[1]
     stream, group = find_group(session.db, key, args[2])
     idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XCLAIM"))
@@ -289,7 +289,7 @@ CLAIMED_AT_ONCE: Final = 100
     syntax="key#0 group consumer min-idle-time start [COUNT count:integer] [JUSTID]",
 )
 def xautoclaim(session: Session, args: list[bytes]) -> Reply:
-    """Gives a consumer what others have had pending for long, and tells where to go on."""
+    """Assigns entries that were idle for long enough to a consumer, and returns the next start id."""
     key, now = args[1], session.engine.now.milliseconds
     value = session.db.lookup_read(key)
     idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XAUTOCLAIM"))

@@ -70,7 +70,7 @@ class Reading:
     syntax="[COUNT count:integer] [BLOCK milliseconds:integer] STREAMS streams{key#0... id...}",
 )
 def xread(session: Session, args: list[bytes]) -> Reply:
-    """The entries of streams after given ids; may wait until there are some."""
+    """Returns the entries of streams after given ids; can wait for an entry."""
     reading = read_options(session, args, OPTIONS_OF_XREAD)
     after: dict[bytes, int] = {}
     places = []
@@ -134,7 +134,7 @@ def most_woken_with(reading: Reading) -> int:
     ),
 )
 def xreadgroup(session: Session, args: list[bytes]) -> Reply:
-    """The entries of streams that no consumer of a group was given, or those that are pending with one."""
+    """Delivers new entries of streams to a consumer of a group, or returns its pending entries."""
     reading = read_options(session, args, OPTIONS_OF_XREADGROUP)
     if reading.group is None:
         raise CommandError(errors.MISSING_GROUP)

@@ -108,7 +108,7 @@ def read_length(text: bytes) -> int:
     syntax=f"key#0 {TRIM}",
 )
 def xtrim(session: Session, args: list[bytes]) -> Reply:
-    """Deletes the oldest entries of a stream, down to a length or up to an id."""
+    """Deletes the oldest entries of a stream, by a maximum length or a minimum id."""
     trimming = Trimming()
     at = 2
     while at < len(args):

@@ -65,7 +65,7 @@ class Addition:
     syntax=f"key#0 [NOMKSTREAM@6.2.0] [{TRIM}] id_or_auto(*~auto_id|id) field_value{{field value}}...",
 )
 def xadd(session: Session, args: list[bytes]) -> Reply:
-    """Appends an entry to a stream and tells its id; may trim the stream by the way."""
+    """Adds an entry to the end of a stream and returns its id; can trim the stream, too."""
     db, key = session.db, args[1]
     addition = read_addition(session, args)
     stream = db.lookup_write(key, STREAM)
@@ -116,7 +116,7 @@ def read_addition(session: Session, args: list[bytes]) -> Addition:
 
 @command("XLEN", 2, "readonly fast", acl="stream", keys=Keys(1, "RO"), since="5.0.0", syntax="key#0")
 def xlen(session: Session, args: list[bytes]) -> Reply:
-    """How many entries a stream has."""
+    """Counts the entries of a stream."""
     stream = session.db.lookup_read(args[1], STREAM)
     return 0 if stream is None else len(stream)
 
@@ -131,7 +131,7 @@ def xlen(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 start end [COUNT count:integer]",
 )
 def xrange_(session: Session, args: list[bytes]) -> Reply:
-    """The entries of a stream between two ids."""
+    """Returns the entries of a stream between two ids."""
     return entries_between(session.db, args, args[2], args[3])
 
 
@@ -145,7 +145,7 @@ def xrange_(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 end start [COUNT count:integer]",
 )
 def xrevrange(session: Session, args: list[bytes]) -> Reply:
-    """The entries of a stream between two ids, the last one first."""
+    """Returns the entries of a stream between two ids, the last first."""
     return entries_between(session.db, args, args[3], args[2], backwards=True)
 
 
@@ -204,7 +204,7 @@ def shown(entries: Iterable[Entry]) -> list[Reply]:
     "XDEL", -3, "write fast", acl="stream", keys=Keys(1, "RW delete"), since="5.0.0", syntax="key#0 id..."
 )
 def xdel(session: Session, args: list[bytes]) -> Reply:
-    """Deletes entries of a stream by their ids; tells how many there were."""
+    """Deletes entries of a stream by id; returns how many existed."""
     stream = session.db.lookup_write(args[1], STREAM)
     if stream is None:
         return 0
@@ -230,7 +230,7 @@ def xdel(session: Session, args: list[bytes]) -> Reply:
     ),
 )
 def xsetid(session: Session, args: list[bytes]) -> Reply:
-    """Sets what a stream knows of entries that came before: the last id, their number, the last deleted."""
+    """Sets the last id of a stream, how many entries were added, and the largest deleted id."""
     last = read_strict_id(args[2])
     added, max_deleted = read_knowledge(args[3:], last)
     stream = session.db.lookup_write(args[1], STREAM)

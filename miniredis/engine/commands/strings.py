@@ -45,7 +45,7 @@ class SetOptions:
     ),
 )
 def set_(session: Session, args: list[bytes]) -> Reply:
-    """Sets a key, if a condition holds, with a time to live, and returns the old value if asked."""
+    """Sets a key; can depend on a condition, set a time to live and return the old value."""
     db, key = session.db, args[1]
     if len(args) == 3:
         db.store(key, args[2], "set")
@@ -91,7 +91,7 @@ def read_operand(word: bytes | None) -> bytes:
 
 @command("GET", 2, "readonly fast", acl="string", keys=READ, since="1.0.0", syntax="key#0")
 def get(session: Session, args: list[bytes]) -> Reply:
-    """The value of a key."""
+    """Returns the string at a key."""
     return session.db.lookup_read(args[1], STRING)
 
 
@@ -107,7 +107,7 @@ def get(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`SET` with `GET`",
 )
 def getset(session: Session, args: list[bytes]) -> Reply:
-    """Sets a key and returns its old value."""
+    """Sets a key, and returns its old value."""
     old = session.db.lookup_read(args[1], STRING)
     session.db.store(args[1], args[2], "set")
     return old
@@ -124,7 +124,7 @@ def getset(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0...",
 )
 def mget(session: Session, args: list[bytes]) -> Reply:
-    """The values of several keys; null for what is missing or no string."""
+    """Returns the strings at several keys; null for a key that is missing or not a string."""
     values = [session.db.lookup_read(key) for key in args[1:]]
     return [value if isinstance(value, StringValue) else None for value in values]
 
@@ -140,7 +140,7 @@ def mget(session: Session, args: list[bytes]) -> Reply:
     syntax="key_value{key#0 value}...",
 )
 def mset(session: Session, args: list[bytes]) -> Reply:
-    """Sets several keys at once."""
+    """Sets several keys in one atomic step."""
     if len(args) % 2 == 0:
         raise CommandError(errors.wrong_arity(b"mset"))
     for key, value in zip(args[1::2], args[2::2], strict=True):
@@ -159,7 +159,7 @@ def mset(session: Session, args: list[bytes]) -> Reply:
     syntax="key_value{key#0 value}...",
 )
 def msetnx(session: Session, args: list[bytes]) -> Reply:
-    """Sets several keys at once, if none of them exists."""
+    """Sets several keys in one atomic step, if none of them exists."""
     if len(args) % 2 == 0:
         raise CommandError(errors.wrong_arity(b"msetnx"))
     if any(session.db.lookup_write(key) is not None for key in args[1::2]):
@@ -179,7 +179,7 @@ def msetnx(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 seconds:integer value",
 )
 def setex(session: Session, args: list[bytes]) -> Reply:
-    """Sets a key that expires in so many seconds."""
+    """Sets a key with a time to live, in seconds."""
     return set_with_expiry(session, args, b"setex", b"EX")
 
 
@@ -193,7 +193,7 @@ def setex(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 milliseconds:integer value",
 )
 def psetex(session: Session, args: list[bytes]) -> Reply:
-    """Sets a key that expires in so many milliseconds."""
+    """Sets a key with a time to live, in milliseconds."""
     return set_with_expiry(session, args, b"psetex", b"PX")
 
 
@@ -214,7 +214,7 @@ def set_with_expiry(session: Session, args: list[bytes], name: bytes, unit: byte
     syntax="key#0 value",
 )
 def setnx(session: Session, args: list[bytes]) -> Reply:
-    """Sets a key that does not exist."""
+    """Sets a key, if it does not exist."""
     if session.db.lookup_write(args[1]) is not None:
         return 0
     session.db.create(args[1], args[2], "set")
@@ -228,7 +228,7 @@ def setnx(session: Session, args: list[bytes]) -> Reply:
     "GETDEL", 2, "write fast", acl="string", keys=Keys(1, "RW access delete"), since="6.2.0", syntax="key#0"
 )
 def getdel(session: Session, args: list[bytes]) -> Reply:
-    """Removes a key and returns its value."""
+    """Deletes a key, and returns its value."""
     value = session.db.lookup_read(args[1], STRING)
     if value is not None:
         session.db.delete(args[1])
@@ -248,7 +248,7 @@ def getdel(session: Session, args: list[bytes]) -> Reply:
     ),
 )
 def getex(session: Session, args: list[bytes]) -> Reply:
-    """The value of a key, whose time to live is set or taken away."""
+    """Returns the string at a key, and sets or removes the key's time to live."""
     db, key = session.db, args[1]
     unit, amount = read_getex_options(args[2:])
     value = db.lookup_read(key, STRING)
@@ -285,7 +285,7 @@ def read_getex_options(words: list[bytes]) -> tuple[bytes, bytes]:
 
 @command("STRLEN", 2, "readonly fast", acl="string", keys=Keys(1, "RO"), since="2.2.0", syntax="key#0")
 def strlen(session: Session, args: list[bytes]) -> Reply:
-    """The length of a string in bytes; 0 if there is none."""
+    """Returns the length of a string in bytes; 0 if there is no string."""
     return len(session.db.lookup_read(args[1], STRING) or b"")
 
 
@@ -299,7 +299,7 @@ def strlen(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 start:integer end:integer",
 )
 def getrange(session: Session, args: list[bytes]) -> Reply:
-    """The bytes from one offset to another, both included; negative ones count from the end."""
+    """Returns the bytes between two offsets, both included; negative offsets count from the end."""
     start, end = read_integer(args[2]), read_integer(args[3])
     text = session.db.lookup_read(args[1], STRING) or b""
     if start < 0 and end < 0 and start > end:
@@ -321,7 +321,7 @@ def getrange(session: Session, args: list[bytes]) -> Reply:
     replaced_by="`GETRANGE`",
 )
 def substr(session: Session, args: list[bytes]) -> Reply:
-    """The old name of GETRANGE."""
+    """The former name of GETRANGE."""
     return getrange(session, args)
 
 
@@ -335,7 +335,7 @@ def substr(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 offset:integer value",
 )
 def setrange(session: Session, args: list[bytes]) -> Reply:
-    """Overwrites a part of a string, which grows with zero bytes as need be; returns its new length."""
+    """Overwrites a part of a string, which grows with zero bytes if needed; returns its new length."""
     db, key, part = session.db, args[1], args[3]
     offset = read_integer(args[2])
     if offset < 0:
@@ -362,7 +362,7 @@ def setrange(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 value",
 )
 def append(session: Session, args: list[bytes]) -> Reply:
-    """Appends to a string, creating it if need be; returns its new length."""
+    """Appends to a string, and creates it if needed; returns its new length."""
     db, key = session.db, args[1]
     text = db.lookup_write(key, STRING)
     if text is None:
@@ -398,13 +398,13 @@ def mutable(db: Database, key: bytes, text: StringValue | None) -> bytearray:
 
 @command("INCR", 2, "write denyoom fast", acl="string", keys=UPDATED, since="1.0.0", syntax="key#0")
 def incr(session: Session, args: list[bytes]) -> Reply:
-    """Adds one to the integer at a key, 0 if there is none."""
+    """Adds 1 to the integer at a key; a missing key counts as 0."""
     return increment(session, args[1], 1)
 
 
 @command("DECR", 2, "write denyoom fast", acl="string", keys=UPDATED, since="1.0.0", syntax="key#0")
 def decr(session: Session, args: list[bytes]) -> Reply:
-    """Takes one from the integer at a key."""
+    """Subtracts 1 from the integer at a key; a missing key counts as 0."""
     return increment(session, args[1], -1)
 
 
@@ -418,7 +418,7 @@ def decr(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 increment:integer",
 )
 def incrby(session: Session, args: list[bytes]) -> Reply:
-    """Adds to the integer at a key."""
+    """Adds to the integer at a key; a missing key counts as 0."""
     return increment(session, args[1], read_integer(args[2]))
 
 
@@ -432,7 +432,7 @@ def incrby(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0 decrement:integer",
 )
 def decrby(session: Session, args: list[bytes]) -> Reply:
-    """Takes from the integer at a key."""
+    """Subtracts from the integer at a key; a missing key counts as 0."""
     amount = read_integer(args[2])
     if amount == MIN:
         raise CommandError(errors.DECREMENT_OVERFLOW)
@@ -464,7 +464,7 @@ def increment(session: Session, key: bytes, amount: int) -> int:
     syntax="key#0 increment:double",
 )
 def incrbyfloat(session: Session, args: list[bytes]) -> Reply:
-    """Adds to the number at a key, which need not be whole."""
+    """Adds to the floating-point number at a key; a missing key counts as 0."""
     text = session.db.lookup_write(args[1], STRING)
     value, increment = (
         LongDouble.parse(bytes(each)) for each in (text if text is not None else b"0", args[2])

@@ -36,7 +36,7 @@ SWITCHES: Final = {
     ),
 )
 def client_tracking(session: Session, args: list[bytes]) -> Reply:
-    """Has this connection told of changes to the keys that it reads, or that have some prefixes."""
+    """Turns on or off notifications about changes to keys that this connection has read."""
     tracker, prefixes = read_options(session, args[3:])
     status = args[2].upper()
     if status == b"ON":
@@ -123,7 +123,7 @@ def overlap(one: bytes, other: bytes) -> bool:
 
 @command("CLIENT CACHING", 3, OWN, acl="connection", since="6.0.0", syntax="mode(YES|NO)")
 def client_caching(session: Session, args: list[bytes]) -> Reply:
-    """Whether to track the keys of the next command, for a connection that chooses."""
+    """Sets whether the keys of the next command are tracked, in the mode OPTIN or OPTOUT."""
     tracker, mode = session.tracker, args[2].upper()
     if tracker is None:
         raise CommandError(errors.NOT_TRACKING)
@@ -139,13 +139,13 @@ def client_caching(session: Session, args: list[bytes]) -> Reply:
 
 @command("CLIENT GETREDIR", 2, OWN, acl="connection", since="6.0.0")
 def client_getredir(session: Session, args: list[bytes]) -> Reply:
-    """Which connection hears of the keys that this one tracks: 0 for itself, -1 if it tracks none."""
+    """Returns the id of the connection that gets the notifications; 0 for this one, -1 if off."""
     return redirection(session)
 
 
 @command("CLIENT TRACKINGINFO", 2, OWN, acl="connection", since="6.2.0")
 def client_trackinginfo(session: Session, args: list[bytes]) -> Reply:
-    """Whether and how this connection tracks keys."""
+    """Shows whether and how this connection tracks keys."""
     prefixes = sorted(session.tracker.prefixes) if session.tracker else []
     flags = Set(flag for flag, holds in told(session.tracker) if holds)
     return Map({b"flags": flags, b"redirect": redirection(session), b"prefixes": prefixes})

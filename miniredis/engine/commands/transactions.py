@@ -17,7 +17,7 @@ HOUSEKEEPING: Final = "noscript loading stale fast allow_busy"
 
 @command("MULTI", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE, since="1.2.0")
 def multi(session: Session, args: list[bytes]) -> Reply:
-    """Holds back the commands that follow until EXEC."""
+    """Begins a transaction: queues the commands that follow until EXEC."""
     if session.transaction is not None:
         raise CommandError(errors.NESTED_MULTI)
     session.begin_transaction()
@@ -28,7 +28,7 @@ def multi(session: Session, args: list[bytes]) -> Reply:
     "EXEC", 1, "noscript loading stale skip_slowlog", acl="transaction", in_transaction=AT_ONCE, since="1.2.0"
 )
 def exec_(session: Session, args: list[bytes]) -> Reply:
-    """Runs what MULTI held back, with nobody else in between."""
+    """Runs the queued commands of a transaction, with no other commands between them."""
     transaction = session.transaction
     if transaction is None:
         raise CommandError(errors.EXEC_WITHOUT_MULTI)
@@ -55,7 +55,7 @@ def run(session: Session, transaction: Transaction) -> NoReply:
 
 @command("DISCARD", 1, HOUSEKEEPING, acl="transaction", in_transaction=AT_ONCE, since="2.0.0")
 def discard(session: Session, args: list[bytes]) -> Reply:
-    """Forgets what MULTI held back."""
+    """Drops the queued commands and ends the transaction."""
     if session.transaction is None:
         raise CommandError(errors.DISCARD_WITHOUT_MULTI)
     session.leave_transaction()
@@ -73,7 +73,7 @@ def discard(session: Session, args: list[bytes]) -> Reply:
     syntax="key#0...",
 )
 def watch(session: Session, args: list[bytes]) -> Reply:
-    """Lets the next EXEC run only if none of these keys has changed by then."""
+    """Makes the next EXEC fail if one of the keys changes before it."""
     if session.transaction is not None:
         raise CommandError(errors.WATCH_INSIDE_MULTI)
     if not session.flags & WATCH_BROKEN:
@@ -84,6 +84,6 @@ def watch(session: Session, args: list[bytes]) -> Reply:
 
 @command("UNWATCH", 1, HOUSEKEEPING, acl="transaction", since="2.2.0")
 def unwatch(session: Session, args: list[bytes]) -> Reply:
-    """Forgets all watched keys."""
+    """Stops watching all keys."""
     session.unwatch()
     return OK

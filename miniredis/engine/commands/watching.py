@@ -21,7 +21,7 @@ ENTRIES: Final = 10
 
 @command("MONITOR", 1, "admin noscript loading stale", acl="", since="1.0.0")
 def monitor(session: Session, args: list[bytes]) -> Reply:
-    """Shows this connection every command of every client from now on."""
+    """Sends this connection every command that any client runs, from now on."""
     if not session.may_block:
         raise CommandError(errors.MONITOR_IN_TRANSACTION)
     if session.flags & (MONITORS | REPLICA):
@@ -30,9 +30,7 @@ def monitor(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-container(
-    "SLOWLOG", -2, module=__name__, summary="Shows and empties the log of slow commands.", since="2.2.12"
-)
+container("SLOWLOG", -2, module=__name__, summary="Shows and empties the slow log.", since="2.2.12")
 
 
 @command(
@@ -45,7 +43,7 @@ container(
     syntax="[count:integer]",
 )
 def slowlog_get(session: Session, args: list[bytes]) -> Reply:
-    """The newest entries of the slow log: 10, or as many as asked for, -1 for all."""
+    """Returns the newest entries of the slow log: 10, or COUNT of them, or all with -1."""
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"SLOWLOG"))
     count = read_range(args[2], -1, MAX, errors.SLOWLOG_COUNT) if len(args) == 3 else ENTRIES
@@ -65,7 +63,7 @@ def slowlog_get(session: Session, args: list[bytes]) -> Reply:
     since="2.2.12",
 )
 def slowlog_len(session: Session, args: list[bytes]) -> Reply:
-    """How many entries the slow log has."""
+    """Counts the entries of the slow log."""
     return len(session.engine.statistics.slow_log.entries)
 
 
@@ -85,5 +83,5 @@ def slowlog_reset(session: Session, args: list[bytes]) -> Reply:
 
 @command("SLOWLOG HELP", 2, "loading stale", acl="", since="6.2.0")
 def slowlog_help(session: Session, args: list[bytes]) -> Reply:
-    """Prints these lines."""
+    """Lists these subcommands."""
     return list(help_on(b"slowlog"))

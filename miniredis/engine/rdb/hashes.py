@@ -12,6 +12,7 @@ from ..packing import Packing
 from .kinds import HASH, HASH_LISTPACK
 from .packed import END, read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
+from .steps import Steps, strings
 
 __all__ = ["dump_hash", "load_hash", "load_listpack", "load_ziplist", "load_zipmap"]
 
@@ -27,9 +28,9 @@ def dump_hash(values: HashValue) -> bytes:
     return bytes([HASH]) + length(len(values)) + b"".join(map(string, parts))
 
 
-def load_hash(reader: Reader, packing: Packing) -> HashValue:
+def load_hash(reader: Reader, packing: Packing) -> Steps[HashValue]:
     """Field by field, each with its value."""
-    return hash_of([reader.string() for _ in range(2 * reader.length())], packing)
+    return hash_of((yield from strings(reader, 2 * reader.length())), packing)
 
 
 def load_listpack(reader: Reader, packing: Packing) -> HashValue:

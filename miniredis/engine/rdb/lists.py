@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
 from ..listpack import pack_strings
 from .kinds import QUICKLIST_2
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
+from .steps import Steps, strings
 
 if TYPE_CHECKING:
     from ..keyspace import ListValue
@@ -23,32 +26,42 @@ NODE: Final = 8192
 """About how many bytes of elements Redis keeps in one packed node, unless told."""
 
 
+BATCH: Final = 8192
+"""How many elements are looked at together."""
+
+
 def dump_list(values: ListValue) -> bytes:
     """A list, in nodes."""
-    nodes = list(list_nodes(values))
-    return bytes([QUICKLIST_2]) + length(len(nodes)) + b"".join(nodes)
+    nodes = [*map(node, runs(values))]
+    return b"".join([bytes([QUICKLIST_2]), length(len(nodes)), *nodes])
 
 
-def list_nodes(values: ListValue) -> Iterator[bytes]:
-    """The elements in packed nodes of a few KiB; one that is larger has a plain node of its own."""
-    gathered: list[bytes] = []
-    size = 0
-    for element in values:
-        if gathered and size + len(element) > NODE:
-            yield bytes([PACKED]) + string(pack_strings(gathered))
-            gathered, size = [], 0
-        if len(element) > NODE:
-            yield bytes([PLAIN]) + string(element)
-        else:
-            gathered.append(element)
-            size += len(element)
-    if gathered:
-        yield bytes([PACKED]) + string(pack_strings(gathered))
+def runs(values: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The elements of each node: as many as have a few KiB together, or one that is larger."""
+    rest, run, ends = iter(values), list[bytes](), [0]
+    while batch := [*islice(rest, BATCH)]:
+        run += batch
+        ends += islice(accumulate(map(len, batch), initial=ends[-1]), 1, None)
+        at = 0
+        while ends[-1] - ends[at] > NODE:
+            end = max(bisect_right(ends, ends[at] + NODE, at) - 1, at + 1)
+            yield run[at:end]
+            at = end
+        del run[:at], ends[:at]
+    if run:
+        yield run
 
 
-def load_list(reader: Reader) -> ListValue:
+def node(run: list[bytes]) -> bytes:
+    """A node as it is written; that of a large element is a plain one."""
+    if len(run[0]) > NODE:
+        return bytes([PLAIN]) + string(run[0])
+    return bytes([PACKED]) + string(pack_strings(run))
+
+
+def load_list(reader: Reader) -> Steps[ListValue]:
     """Element by element."""
-    return filled(strings(reader))
+    return filled((yield from strings(reader, reader.length())))
 
 
 def load_ziplist(reader: Reader) -> ListValue:
@@ -56,35 +69,33 @@ def load_ziplist(reader: Reader) -> ListValue:
     return filled(read_ziplist(reader.string()))
 
 
-def load_ziplists(reader: Reader) -> ListValue:
+def load_ziplists(reader: Reader) -> Steps[ListValue]:
     """From a list of ziplists."""
-    return filled(element for node in strings(reader) for element in read_ziplist(node))
+    values = deque[bytes]()
+    for _ in range(reader.length()):
+        values += read_ziplist(reader.string())
+        yield
+    return filled(values)
 
 
-def load_nodes(reader: Reader) -> ListValue:
+def load_nodes(reader: Reader) -> Steps[ListValue]:
     """From packed and plain nodes."""
-    return filled(nodes(reader))
+    values = deque[bytes]()
+    for _ in range(reader.length()):
+        kind = reader.length()
+        if kind == PACKED:
+            values += read_listpack(reader.string())
+        elif kind == PLAIN:
+            values.append(reader.string())
+        else:
+            raise BadDataError
+        yield
+    return filled(values)
 
 
 def filled(elements: Iterable[bytes]) -> ListValue:
     """A list of them; an empty one does not exist."""
-    values = deque(elements)
+    values = elements if isinstance(elements, deque) else deque(elements)
     if not values:
         raise BadDataError
     return values
-
-
-def strings(reader: Reader) -> Iterator[bytes]:
-    for _ in range(reader.length()):
-        yield reader.string()
-
-
-def nodes(reader: Reader) -> Iterator[bytes]:
-    for _ in range(reader.length()):
-        kind = reader.length()
-        if kind == PLAIN:
-            yield reader.string()
-        elif kind == PACKED:
-            yield from read_listpack(reader.string())
-        else:
-            raise BadDataError

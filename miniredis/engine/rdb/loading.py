@@ -32,6 +32,7 @@ from .modules import module_name
 from .payload import FILE_LOADERS
 from .reader import BadDataError, FileReader
 from .snapshot import MAGIC, VERSION_DIGITS
+from .steps import Steps, at_once
 
 __all__ = ["BadSnapshotError", "Loaded", "Progress", "load", "load_in_steps"]
 
@@ -134,12 +135,7 @@ def load(
     steps = load_in_steps(
         reader, keyspace, libraries, packing, keeps_expired=keeps_expired, checks=checks, is_whole=is_whole
     )
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            loaded: Loaded = end.value
-            return loaded
+    return at_once(steps)
 
 
 def load_in_steps(
@@ -153,7 +149,7 @@ def load_in_steps(
     checks: bool = True,
     is_whole: bool = False,
 ) -> Generator[None, None, Loaded]:
-    """Puts all that is in a snapshot into empty databases, a key with each step.
+    """Puts all that is in a snapshot into empty databases, a key or a part of a large one with each step.
 
     Args:
         reader: a file that begins with a snapshot.
@@ -230,7 +226,7 @@ class Loading:
                 self.damage = f"what follows opcode {code} is damaged, or cut off"
                 OPCODES[code](self)
             elif code in FILE_LOADERS:
-                self._load_key(code)
+                yield from self._load_key(code)
                 yield
             else:
                 raise self.refusal(f"there is no type {code} here")
@@ -271,10 +267,12 @@ class Loading:
         if found and expected and found != expected:
             raise self.refusal("the checksum is wrong: the file is damaged")
 
-    def _load_key(self, kind: int) -> None:
+    def _load_key(self, kind: int) -> Steps[None]:
         self.damage = f"a key of type {kind} is damaged, or cut off"
         key = self.reader.string()
         value = FILE_LOADERS[kind](self.reader, self._packing)
+        if isinstance(value, Generator):
+            value = yield from value
         if key in self._db.values:
             raise self.refusal(f"key {key!r} is there twice in database {self._db.index}")
         deadline, idle = self._deadline, self._idle

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..listpack import UNCOUNTED, back_length_size
+from ..listpack import EMPTY, HEADER, UNCOUNTED, around, back_length_size
 from .reader import BadDataError, Reader
 
 __all__ = ["END", "read_listpack", "read_ziplist"]
@@ -15,8 +15,6 @@ END: Final = 0xFF
 
 ZIPLIST_INTEGERS: Final = {0xC0: 2, 0xD0: 4, 0xE0: 8, 0xF0: 3, 0xFE: 1}
 LISTPACK_INTEGERS: Final = {0xF1: struct.Struct("<h"), 0xF3: struct.Struct("<i"), 0xF4: struct.Struct("<q")}
-LISTPACK_HEAD: Final = struct.Struct("<IH")
-"""The size of a listpack, and how many elements it has."""
 SMALL_INTEGERS: Final = tuple(b"%d" % number for number in range(1 << 7))
 
 
@@ -59,14 +57,34 @@ def checked(elements: list[bytes], size: int, count: int, data: bytes) -> list[b
     return elements
 
 
+MANY: Final = 16
+"""Of so many elements, to see whether they are alike takes less time than to read them one by one."""
+
+
 def read_listpack(data: bytes) -> list[bytes]:
     """The elements of a listpack; raises ``BadDataError``."""
     try:
-        size, count = LISTPACK_HEAD.unpack_from(data)
-        elements = listpack_elements(data)
+        size, count = HEADER.unpack_from(data)
+        elements = [*even_texts(data, count)] or listpack_elements(data)
     except (IndexError, struct.error):  # it ends within an element
         raise BadDataError from None
     return checked(elements, size, count, data)
+
+
+def even_texts(data: bytes, count: int) -> Sequence[bytes]:
+    """The elements, read at once, if they are many and all of them texts of one size; else none."""
+    first = data[HEADER.size]
+    if count < MANY or not (0x80 <= first < 0xC0 or 0xE0 <= first < 0xF0):
+        return ()
+    size = first & 63 if first < 0xC0 else (first & 15) << 8 | data[HEADER.size + 1]
+    head, tail = around(size)
+    width = len(head) + size + len(tail)
+    if len(data) != EMPTY + count * width or data[-1] != END:
+        return ()
+    columns = [*enumerate(head, HEADER.size), *enumerate(tail, HEADER.size + len(head) + size)]
+    if any(data[at:-1:width] != bytes((byte,)) * count for at, byte in columns):
+        return ()
+    return struct.unpack(f"{HEADER.size}x" + f"{len(head)}x{size}s{len(tail)}x" * count + "x", data)
 
 
 def listpack_elements(data: bytes) -> list[bytes]:
@@ -75,7 +93,7 @@ def listpack_elements(data: bytes) -> list[bytes]:
     The most frequent forms are read without a call. A text that is cut off is noticed at the next byte.
     """
     elements: list[bytes] = []
-    at = LISTPACK_HEAD.size
+    at = HEADER.size
     while (first := data[at]) != END:
         if first < 0x80:
             elements.append(SMALL_INTEGERS[first])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..packing import Packing
 from ..value_types import TYPES
 from . import hashes, kinds, lists, modules, rqueues, sets, sorted_sets, streams
 from .crc64 import crc64
 from .reader import BadDataError, Reader
+from .steps import Steps, at_once
 
 if TYPE_CHECKING:
     from ..keyspace import Value
@@ -24,6 +25,8 @@ __all__ = [
     "restore",
     "sealed",
 ]
+
+Loader: TypeAlias = "Callable[[Reader, Packing], Value | Steps[Value]]"
 
 VERSION: Final = 10
 FOOTER: Final = 10
@@ -59,7 +62,8 @@ def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
     load = LOADERS.get(reader.byte())
     if load is None:
         raise BadDataError
-    return load(reader, packing)
+    value = load(reader, packing)
+    return at_once(value) if isinstance(value, Generator) else value
 
 
 def opened(payload: bytes) -> Reader:
@@ -79,7 +83,7 @@ def check_seal(payload: bytes) -> None:
         raise BadPayloadError
 
 
-LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
+LOADERS: Final[dict[int, Loader]] = {
     kinds.STRING: lambda reader, _: reader.string(),
     kinds.LIST: lambda reader, _: lists.load_list(reader),
     kinds.SET: sets.load_set,
@@ -99,9 +103,9 @@ LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
     kinds.QUICKLIST_2: lambda reader, _: lists.load_nodes(reader),
     kinds.STREAM_2: lambda reader, _: streams.load_stream(reader),
 }
-"""How each type of the format is read."""
+"""How each type of the format is read, in steps if it may be large."""
 
-FILE_LOADERS: Final[dict[int, Callable[[Reader, Packing], Value]]] = {
+FILE_LOADERS: Final[dict[int, Loader]] = {
     **LOADERS,
     kinds.SET_LISTPACK: sets.load_listpack,
     kinds.STREAM_3: lambda reader, _: streams.load_newer_stream(reader),

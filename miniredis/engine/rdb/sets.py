@@ -11,6 +11,7 @@ from ..sets import SetValue
 from .kinds import INTSET, SET
 from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string
+from .steps import Steps, strings
 
 __all__ = ["dump_set", "load_intset", "load_listpack", "load_set"]
 
@@ -32,9 +33,9 @@ def intset(numbers: Sequence[int]) -> bytes:
     return head + b"".join(number.to_bytes(width, "little", signed=True) for number in numbers)
 
 
-def load_set(reader: Reader, packing: Packing) -> SetValue:
+def load_set(reader: Reader, packing: Packing) -> Steps[SetValue]:
     """Member by member."""
-    return set_of([reader.string() for _ in range(reader.length())], packing)
+    return set_of((yield from strings(reader, reader.length())), packing)
 
 
 def load_intset(reader: Reader, packing: Packing) -> SetValue:

@@ -105,4 +105,5 @@ def keys_of(db: Database) -> Iterator[bytes | memoryview]:
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
         yield payload[:1] + string_or_integer(key)
-        yield memoryview(payload)[1:]
+        for at in range(1, len(payload), BLOCK):  # no large value is copied as a whole
+            yield memoryview(payload)[at : at + BLOCK]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from ..doubles import packed_text, parse_bound
@@ -15,6 +15,7 @@ from ..sorted_sets import SortedSet
 from .kinds import SORTED_SET_2, SORTED_SET_LISTPACK
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
+from .steps import STEP, Steps
 
 __all__ = ["dump_sorted_set", "load_listpack", "load_with_doubles", "load_with_texts", "load_ziplist"]
 
@@ -31,20 +32,23 @@ def dump_sorted_set(values: SortedSet) -> bytes:
     return bytes([SORTED_SET_2]) + length(len(values)) + b"".join(entries)
 
 
-def load_with_doubles(reader: Reader, packing: Packing) -> SortedSet:
+def load_with_doubles(reader: Reader, packing: Packing) -> Steps[SortedSet]:
     """Member by member, each with eight bytes of score."""
-    return sorted_set_of(pairs(reader, double), packing)
+    return with_scores(reader, double, packing)
 
 
-def load_with_texts(reader: Reader, packing: Packing) -> SortedSet:
+def load_with_texts(reader: Reader, packing: Packing) -> Steps[SortedSet]:
     """Member by member, each with the text of its score: the form of Redis up to 3.2."""
-    return sorted_set_of(pairs(reader, short_text), packing)
+    return with_scores(reader, short_text, packing)
 
 
-def pairs(reader: Reader, read_score: Callable[[Reader], float]) -> Iterator[tuple[bytes, float]]:
-    for _ in range(reader.length()):
-        member = reader.string()
-        yield member, read_score(reader)
+def with_scores(reader: Reader, read_score: Callable[[Reader], float], packing: Packing) -> Steps[SortedSet]:
+    scored = []
+    for count in range(1, reader.length() + 1):
+        scored.append((reader.string(), read_score(reader)))
+        if count % STEP == 0:
+            yield
+    return sorted_set_of(scored, packing)
 
 
 def double(reader: Reader) -> float:
@@ -81,7 +85,7 @@ def number(text: bytes) -> float:
     return score
 
 
-def sorted_set_of(scored: Iterator[tuple[bytes, float]], packing: Packing) -> SortedSet:
+def sorted_set_of(scored: Iterable[tuple[bytes, float]], packing: Packing) -> SortedSet:
     """A sorted set of them; an empty one does not exist, no member comes twice, each score is a number."""
     scores: dict[bytes, float] = {}
     for member, score in scored:

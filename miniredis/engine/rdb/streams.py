@@ -18,6 +18,7 @@ from ..streams import Stream, is_ordered
 from .kinds import STREAM_2
 from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string
+from .steps import Steps
 
 __all__ = ["dump_stream", "load_newer_stream", "load_old_stream", "load_stream"]
 
@@ -79,9 +80,9 @@ def milliseconds(time: int) -> bytes:
 # Reading
 
 
-def load_stream(reader: Reader, *, has_active_times: bool = False) -> Stream:
+def load_stream(reader: Reader, *, has_active_times: bool = False) -> Steps[Stream]:
     """A stream as Redis 7.0 writes it; raises ``BadDataError``."""
-    stream = read_entries(reader)
+    stream = yield from read_entries(reader)
     read_two(reader)  # the first id, which the entries tell
     stream.max_deleted = read_two(reader)
     stream.added = reader.length()
@@ -89,26 +90,27 @@ def load_stream(reader: Reader, *, has_active_times: bool = False) -> Stream:
     return stream
 
 
-def load_newer_stream(reader: Reader) -> Stream:
+def load_newer_stream(reader: Reader) -> Steps[Stream]:
     """A stream as Redis 7.2 and newer write it; raises ``BadDataError``."""
     return load_stream(reader, has_active_times=True)
 
 
-def load_old_stream(reader: Reader) -> Stream:
+def load_old_stream(reader: Reader) -> Steps[Stream]:
     """A stream as Redis up to 6.2 wrote it; raises ``BadDataError``."""
-    stream = read_entries(reader)
+    stream = yield from read_entries(reader)
     stream.added = len(stream)
     read_groups(reader, stream, counts=False)
     return stream
 
 
-def read_entries(reader: Reader) -> Stream:
+def read_entries(reader: Reader) -> Steps[Stream]:
     stream = Stream()
     for _ in range(reader.length()):
         key = reader.string()
         if len(key) != ID_BYTES:
             raise BadDataError
         stream.nodes.append(read_node(int.from_bytes(key), read_listpack(reader.string())))
+        yield
     stream.ordered = is_ordered(stream.nodes)
     live = [node.ids[place] for node in stream.nodes for place in node.places()]
     masters = [node.master for node in stream.nodes]

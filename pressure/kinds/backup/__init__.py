@@ -1,4 +1,4 @@
-"""The queue with an in-progress list, defined once for every flavour."""
+"""The methods of backup queues, defined once for every flavour; ``operations`` has what they do."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class BackupMethods(Kind[V]):
         host: The server's name or address.
         port: Its port.
         db: Its database number.
-        scripts: Whether to run scripts where the server lets us; without them some methods take a round trip
-            more.
-        codec: What turns objects into bytes and back; without one they are bytes.
+        scripts: Whether to run scripts if the server allows them; without scripts, some methods take one
+            more round trip.
+        codec: Converts objects to bytes and back; without a codec, values are bytes.
         maxlen: How many items may wait. A push beyond that drops the oldest waiting items. Default: no limit.
         envelope: Whether to store each item with an id of its own. Without ids, equal items cannot be told
             apart: they share the time of the last claim, and ``complete`` removes any one of them.
@@ -64,8 +64,8 @@ class BackupMethods(Kind[V]):
         claims: The key of the sorted set of claims, instead of ``<key>:claims``.
 
     Raises:
-        ValueError: Arguments that exclude each other or cannot be meant.
-        TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
+        ValueError: Arguments exclude each other, or one is out of range.
+        TypeError: The name is neither ``bytes`` nor ``str``, or ``client`` is not a redis-py client.
     """
 
     _kind = "backup"
@@ -99,31 +99,31 @@ class BackupMethods(Kind[V]):
 
     @method
     def push(self, *values: Sendable[V]) -> Operation[int]:
-        """Add values at the end of the queue, in one step (LPUSH). One round trip.
+        """Add values at the end of the queue, in one atomic step (LPUSH). One round trip.
 
-        With ``maxlen``, the oldest waiting items are dropped if there are too many.
+        With ``maxlen``, the oldest waiting items beyond it are dropped.
 
         Returns:
             How many items wait now.
 
         Raises:
-            TypeError: One of the values cannot be sent; nothing was sent.
+            TypeError: A value cannot be sent; nothing was sent.
         """
         data = [self._item_codec.data(value) for value in values]
         return operations.push(self._context, self.keys, data, self._maxlen)
 
     @method
     def claim(self, block: bool = True, timeout: float | None = None) -> Operation[Item[V] | None]:
-        """Take the item at the front, and keep it in progress until it is completed (LMOVE).
+        """Take the item at the front; it is in progress until it is completed (LMOVE).
 
         One round trip, or two without scripts; a wait adds two.
 
         Args:
             block: Whether to wait for an item.
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None for no limit.
 
         Returns:
-            The item, which the worker then completes; None if no item came until the timeout.
+            The item, which the worker has to complete; None if no item arrived in time.
         """
         return self._claim(self._deadline(block, timeout))
 
@@ -138,11 +138,11 @@ class BackupMethods(Kind[V]):
 
     @method
     def complete(self, item: Item[V] | bytes) -> Operation[None]:
-        """Remove an item that is done (LREM). One round trip.
+        """Remove a processed item from the items in progress (LREM). One round trip.
 
         Raises:
-            ItemLostError: The item is not in progress any more: another client has put it back, so that it is
-                done twice, or has completed it.
+            ItemLostError: The item is no longer in progress: another client has put it back, so it may be
+                processed twice, or has completed it.
         """
         return self._complete(item)
 
@@ -154,20 +154,20 @@ class BackupMethods(Kind[V]):
 
     @context_manager
     def take(self, block: bool = True, timeout: float | None = None) -> Block[Item[V]]:
-        """Claim an item for the length of a ``with`` block: completed when the block ends well.
+        """Claim an item for a ``with`` block, and complete it when the block ends without an exception.
 
-        When the block ends by an exception the item stays in progress, for ``requeue_stale`` or ``requeue``.
+        After an exception the item stays in progress, for ``requeue_stale`` or ``requeue``.
 
             with queue.take() as item:
                 work_on(item.value)
 
         Args:
             block: Whether to wait for an item.
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None for no limit.
 
         Raises:
-            QueueEmptyError: None came in time.
-            ItemLostError: At the end: it was not in progress any more.
+            QueueEmptyError: No item arrived in time.
+            ItemLostError: At the end of the block: the item was no longer in progress.
         """
         deadline = self._deadline(block, timeout)
         return Block(self._take(deadline), lambda item, error: None if error else self._complete(item))
@@ -182,14 +182,14 @@ class BackupMethods(Kind[V]):
     def requeue_stale(self, older_than: float) -> Operation[list[Item[V]]]:
         """Put back the items that were claimed too long ago; they are claimed next, the oldest first.
 
-        Several clients may call this at the same time. For an item whose time of claim is not known, the time
-        counts from this call. One round trip, or two without scripts.
+        Several clients may call this at the same time. If the time of a claim is not known, it counts from
+        this call. One round trip, or two without scripts.
 
         Args:
             older_than: Age of a claim in seconds. Make it longer than any worker needs for an item.
 
         Returns:
-            The items that went back.
+            The items that were put back.
         """
         return self._reap(milliseconds(older_than, "older_than"))
 
@@ -199,19 +199,19 @@ class BackupMethods(Kind[V]):
 
     @method
     def requeue(self, item: Item[V] | bytes) -> Operation[bool]:
-        """Put one item that is in progress back, to be claimed next. One round trip, or two without scripts.
+        """Put one item in progress back, to be claimed next. One round trip, or two without scripts.
 
         Returns:
-            False if it was not in progress, and nothing was done.
+            False if the item was not in progress; then nothing was changed.
         """
         return operations.requeue(self._context, self.keys, bytes_of(item))
 
     @method
     def discard(self, item: Item[V] | bytes) -> Operation[bool]:
-        """Remove one item that is in progress, for good. One round trip.
+        """Remove one item in progress for good. One round trip.
 
         Returns:
-            False if it was not in progress, and nothing was done.
+            False if the item was not in progress; then nothing was changed.
         """
         return operations.remove(self._context, self.keys, bytes_of(item))
 

@@ -1,13 +1,13 @@
-"""The scripts of a queue with an in-progress list.
+"""The scripts of backup queues.
 
 Rules:
-    - ``KEYS`` are the list of what waits, the list of what is in progress, the claims.
-    - An item is added where it goes before it is taken from where it was: a script that fails half-way keeps
-      what it has done, and then an item is there twice, and never not at all.
-    - What is in progress may be too much for one look. An item that goes back in one of several looks keeps a
-      claim until the last of them, of time 0, so that an equal item that comes later is known to be stale.
-      Claims without an item are looked for only where one look sees everything: else each of them would be
-      looked for in the whole list.
+    - ``KEYS`` are the list of waiting items, the list of items in progress, and the sorted set of claims.
+    - An item is added to its destination before it is removed from its source. A script that fails halfway
+      keeps its changes, so the item is then in both lists, never in neither.
+    - ``REAP`` may need several runs to look at all items in progress. An item that a run puts back keeps a
+      claim of time 0 until the last run, so that a later run treats an equal item as stale, too. Claims
+      without an item are removed only if one run sees all items: otherwise each of these claims would need a
+      search of the whole list.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
 
-#: The next item, with the time of its claim; nil if there is none. Where the time cannot be written, the item
-#: is claimed all the same, and whoever reaps gives it one.
+#: Claims the next item, records the time, and returns the item; nil if there is none. If the time cannot be
+#: written, the item is claimed all the same, and ``REAP`` records a time later.
 CLAIM: Final = Script(
     _BEGINNING
     + b"""
@@ -35,15 +35,15 @@ return item
 """
 )
 
-#: Most items that are looked at in one step.
+#: How many items one run of ``REAP`` looks at, at most.
 MOST_ITEMS: Final = 10_000
 
-#: ``ARGV`` are the age in milliseconds from which a claim is stale, and how many items are left to look at;
-#: -1 for all. The items that went back, the first last; and how many are left, -1 if none is. No more is
-#: looked at at once than fits (see ``protocol.sizes``).
+#: Puts back stale items. ``ARGV`` are the age in milliseconds from which a claim is stale, and how many items
+#: are left to look at; -1 for all. Returns the items that were put back, the next one last, and how many are
+#: left to look at; -1 if none is. A run stops early if the items have too many bytes (``protocol.sizes``).
 #:
-#: Each item is taken from the left end, where the last one claimed is, and goes back, or to the right end:
-#: when all were looked at they are in their order again. So each costs the same, wherever it is in the list.
+#: The script takes each item from the left end, where the newest claim is, and puts it back into the queue or
+#: moves it to the right end. So each item costs the same, and after all runs the order is as before.
 REAP: Final = Script(
     _BEGINNING
     + b"local most_bytes = %d\nlocal most_items = %d\n" % (MOST_BYTES, MOST_ITEMS)
@@ -94,7 +94,7 @@ end
 """
 )
 
-#: ``ARGV`` is an item; whether it was in progress, and went back.
+#: Puts back one item, ``ARGV[1]``. Returns whether it was in progress.
 REQUEUE: Final = Script(
     _BEGINNING
     + b"""

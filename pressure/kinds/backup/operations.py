@@ -1,14 +1,13 @@
-"""What is done with a queue with an in-progress list, as generators over batches.
+"""The operations on backup queues, as generators over batches.
 
-A claim and its time cannot be one command on a plain list. Where the server runs no scripts, and after a
-wait, the time is written in a round trip of its own; a client that dies in between leaves an item without
-one, to which the reaper gives the time at which it first sees it. So nothing is lost, and at worst something
-comes again late.
+No single command claims an item and records the time of the claim. Without scripts, and after a wait, the
+time is written in a second round trip. If the client dies before that, ``reap`` records the time at which it
+first sees the item. So no item is lost; at worst, one is put back late.
 
 Rules:
-    - An item is at every moment in one of the lists, from its push until it is completed or discarded.
-    - A reaper puts an item back and takes it from the list in one step, so that two do not put it back twice.
-    - A time whose item has left the list is dropped.
+    - From its push until it is completed or discarded, an item is always in one of the two lists.
+    - ``reap`` puts back and removes an item in one atomic step, so two clients never put back the same one.
+    - The time of a claim is removed when its item has left the list.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 @dataclass(frozen=True, slots=True)
 class BackupKeys:
-    """Where a queue is.
+    """The keys of a backup queue.
 
     Attributes:
-        pending: The list of what waits, in on the left and out on the right.
-        processing: The list of what is in progress, the last claimed on the left.
+        pending: The list of waiting items: pushed on the left, claimed from the right.
+        processing: The list of items in progress, the newest claim on the left.
         claims: The sorted set of the times of claims, in milliseconds.
     """
 
@@ -43,13 +42,13 @@ class BackupKeys:
 
     @property
     def all(self) -> tuple[bytes, bytes, bytes]:
-        """In the order in which scripts take them."""
+        """The keys in the order in which scripts take them."""
         return self.pending, self.processing, self.claims
 
 
 @creating
 def push(ctx: KindContext, keys: BackupKeys, items: Sequence[bytes], maxlen: int | None) -> Operation[int]:
-    """Add items; how many wait then."""
+    """Add items; returns how many wait then."""
     add: Command = (b"LPUSH", keys.pending, *items) if items else (b"LLEN", keys.pending)
     if maxlen is None:
         (length,) = yield from execute(add)
@@ -61,7 +60,7 @@ def push(ctx: KindContext, keys: BackupKeys, items: Sequence[bytes], maxlen: int
 
 @modifying
 def claim(ctx: KindContext, keys: BackupKeys, deadline: Deadline) -> Operation[bytes | None]:
-    """Move the next item to what is in progress; None if none came in time."""
+    """Move the next item to the list in progress, and return it; None if no item arrived in time."""
     item = yield from eval_script(ctx.server, CLAIM, keys.all)
     if item is NO_SCRIPTS:
         ends: Command = (b"LMOVE", keys.pending, keys.processing, b"RIGHT", b"LEFT")
@@ -79,7 +78,7 @@ def claim(ctx: KindContext, keys: BackupKeys, deadline: Deadline) -> Operation[b
 def _wait(keys: BackupKeys, deadline: Deadline) -> Operation[Reply]:
     for seconds in deadline.attempts():
         if not seconds:
-            break  # what comes between two waits is found by the next: only a last wait needs a last look
+            break  # no last try without waiting: a wait also finds items that arrived before it
         ends = (keys.pending, keys.processing, b"RIGHT", b"LEFT")
         item, time = yield blocking(b"BLMOVE", *ends, seconds=seconds, then=((b"TIME",),))
         check([item])
@@ -90,7 +89,7 @@ def _wait(keys: BackupKeys, deadline: Deadline) -> Operation[Reply]:
 
 
 def _keep(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[None]:
-    """Put an item back if the queue that has come to be during the wait is of another kind."""
+    """Put the item back if a queue of another kind was created during the wait."""
     try:
         yield from check_kind(ctx)
     except QueueAlreadyExistsError:
@@ -99,13 +98,13 @@ def _keep(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[None]:
 
 
 def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
-    """Writes the time of a claim. Whatever becomes of it the item is ours; a refusal, the reaper tells."""
+    """The batch that records the time of a claim. Ignore an error reply: the item is claimed all the same."""
     return Batch(((b"ZADD", keys.claims, now(time), item),))
 
 
 @modifying
 def remove(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
-    """Take an item from what is in progress; False if it was not there."""
+    """Remove an item in progress; False if it was not there."""
     steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
     removed, _ = check(executed((yield Batch(steps))) or [])
     return bool(removed)
@@ -113,7 +112,7 @@ def remove(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
 
 @modifying
 def requeue(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
-    """Put an item that is in progress back, to be claimed next; False if it was not there."""
+    """Put an item in progress back, to be claimed next; False if it was not there."""
     return (yield from _requeue(ctx, keys, item))
 
 
@@ -137,7 +136,7 @@ def _put_back(keys: BackupKeys, item: bytes) -> tuple[Command, Command]:
 
 @modifying
 def reap(ctx: KindContext, keys: BackupKeys, older: int) -> Operation[list[bytes]]:
-    """Put back what was claimed so many milliseconds ago or longer, to be claimed next, the oldest first."""
+    """Put back the items claimed at least ``older`` milliseconds ago; returns them, the oldest first."""
     back: list[bytes] = []
     left = -1
     while True:
@@ -173,9 +172,10 @@ def _reaped(keys: BackupKeys, older: int, seen: list[Reply]) -> tuple[Sequence[C
 
 
 def _taken_out(keys: BackupKeys, items: Sequence[bytes], stay: set[bytes]) -> list[Command]:
-    """What leaves only those in the list that stay, in their order, at the same cost for each item.
+    """Commands that remove all other items from the list, keep its order, and cost the same for each item.
 
-    From the right, where the oldest claims are: what stays goes to the left end, and in the end back again.
+    They take items from the right end, where the oldest claims are, move the items that stay to the left end,
+    and move those back in the end.
     """
     key = keys.processing
     oldest = list(items[next((at for at, item in enumerate(items) if item not in stay), len(items)) :])[::-1]
@@ -186,13 +186,13 @@ def _taken_out(keys: BackupKeys, items: Sequence[bytes], stay: set[bytes]) -> li
 
 
 def times_of(scores: Reply) -> dict[bytes, int]:
-    """Items and the times of their claims, from the reply to ZRANGE."""
+    """The time of each item's claim in milliseconds, from the reply to ZRANGE with scores."""
     return {item: milliseconds_in(score) for item, score in pairs(scores)}
 
 
 @operation
 def in_progress(ctx: KindContext, keys: BackupKeys) -> Operation[list[tuple[bytes, int | None, int]]]:
-    """Items, the times of their claims, and the time at which they were looked at; the oldest first."""
+    """Each item in progress with the time of its claim and the server's time now; the oldest claim first."""
     looks: tuple[Command, ...] = (
         (b"LRANGE", keys.processing, 0, -1),
         (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
@@ -206,7 +206,7 @@ def in_progress(ctx: KindContext, keys: BackupKeys) -> Operation[list[tuple[byte
 
 @operation
 def peek(ctx: KindContext, keys: BackupKeys, count: int) -> Operation[list[bytes]]:
-    """The items that are claimed next, which stay where they are."""
+    """The items that will be claimed next; they stay in the queue."""
     return (yield from front(keys.pending, count))
 
 

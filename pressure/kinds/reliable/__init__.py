@@ -1,4 +1,4 @@
-"""The queue of messages that are acknowledged, defined once for every flavour."""
+"""The methods of reliable queues, defined once for every flavour: messages that are acknowledged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
     A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time
     can be redelivered, to any worker that calls ``recover`` or ``work``. The queue is a stream with a
     consumer group; with ``backend="module"`` it uses the commands of the module RedisMQ (``MQ.PUSH`` and
-    others). ``capabilities`` tells how they differ.
+    others). ``capabilities`` returns how the two differ.
 
     Every method may raise ``ConnectionFailedError``, ``OutcomeUnknownError``, ``ServerReplyError`` and, on a
     Redis Cluster, ``ClusterError``, as those of ``pressure.Queue`` do. If the reply to a pop is
@@ -49,11 +49,11 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
         host: The server's name or address.
         port: Its port.
         db: Its database number.
-        scripts: Whether to run scripts where the server lets us; without them some methods take more round
-            trips.
-        codec: What turns objects into bytes and back; without one they are bytes.
-        key: The main key, instead of the one by name.
-        backend: ``"stream"``, or ``"module"`` for the commands of RedisMQ. All clients of a queue use one.
+        scripts: Whether to run scripts if the server allows them; without scripts, some methods take more
+            round trips.
+        codec: Converts objects to bytes and back; without a codec, values are bytes.
+        key: The main key, instead of ``queue:<name>``.
+        backend: ``"stream"``, or ``"module"`` for the commands of RedisMQ; the same for all clients.
         group: The consumer group's name, on a stream. Each group gets every message that is pushed, and a
             message is deleted once all of them have acknowledged it. A message that is delayed or retried
             goes to the group of the client that delayed or retried it, and to no other.
@@ -61,13 +61,13 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
             queue. None for no limit.
 
     Raises:
-        ValueError: Arguments that exclude each other or cannot be meant.
-        TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
+        ValueError: Arguments exclude each other, or one is out of range.
+        TypeError: The name is neither ``bytes`` nor ``str``, or ``client`` is not a redis-py client.
     """
 
     @method
     def push(self, *values: Sendable[V], delay: float = 0.0) -> Operation[list[bytes]]:
-        """Add messages at the end of the queue, in one step. One round trip; with a delay, two.
+        """Add messages at the end of the queue, in one atomic step. One round trip; with a delay, two.
 
         Args:
             *values: The values of the messages.
@@ -78,7 +78,7 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
             delivered, its id begins with this one.
 
         Raises:
-            TypeError: One of the values cannot be sent; nothing was sent.
+            TypeError: A value cannot be sent; nothing was sent.
         """
         return self._push([self._item_codec.data(value) for value in values], milliseconds(delay, "delay"))
 
@@ -89,15 +89,15 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
 
     @method
     def cancel(self, id: bytes) -> Operation[bool]:  # noqa: A002
-        """Remove a message that is delayed still. One round trip, or two without scripts.
+        """Remove a delayed message. One round trip, or two without scripts.
 
-        It costs a look at each message that is due in the same millisecond.
+        The server looks at every message that is due in the same millisecond.
 
         Args:
             id: What ``push`` returned for the message.
 
         Returns:
-            False if the message was delivered or cancelled already, and nothing was done.
+            False if the message was delivered or cancelled already; then nothing was changed.
 
         Raises:
             TypeError: The id is not bytes.
@@ -110,12 +110,12 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
     def ack(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
         """Acknowledge messages, given as messages or as their ids: they are removed.
 
-        One round trip; without scripts two on a stream. If there are messages among them that were delayed,
-        or retried, and others, twice as many.
+        One round trip; on a stream without scripts, two. Twice as many if some of the messages were delayed
+        or retried and others were not.
 
         Returns:
             The ids of the messages that were still pending. A missing id means that another client recovered
-            and acknowledged the message, so it may be done twice.
+            and acknowledged the message, so it may be processed twice.
         """
         return self._ack(_ids(messages))
 
@@ -132,11 +132,11 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
 
         Args:
             message: The message.
-            delay: Seconds until then; None for 1, 2, 4... by its deliveries, up to an hour.
+            delay: Seconds until it is redelivered; None for 1, 2, 4... by its deliveries, up to an hour.
             error: Why it failed, for the dead letter.
 
         Returns:
-            False if the message was not pending any more, and nothing was done.
+            False if the message was no longer pending; then nothing was changed.
         """
         if not isinstance(message, Delivered):
             raise TypeError(f"retry takes what pop or recover returned, not {type(message).__name__}")
@@ -148,13 +148,13 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
 
     @method
     def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
-        """Restart the idle time of messages, so that nobody recovers them for another ``min_idle``.
+        """Restart the idle time of messages, so that no client recovers them for another ``min_idle``.
 
-        One round trip; with the module two.
+        One round trip; with the module, two.
 
         Returns:
-            On a stream, the ids of the messages that are not acknowledged yet. The module does not tell, so
-            that all ids are returned.
+            On a stream, the ids of the messages that are still pending. With the module, all ids, since it
+            does not tell which are pending.
         """
         return self._heartbeat(_ids(messages))
 
@@ -163,20 +163,20 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
 
     @context_manager
     def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:
-        """Pop a message for the length of a ``with`` block: acknowledged when the block ends well.
+        """Pop a message for a ``with`` block, and acknowledge it when the block ends without an exception.
 
-        When the block ends by an exception the message stays delivered, to be recovered.
+        After an exception the message stays pending, and can be recovered.
 
             with queue.take() as message:
                 work_on(message.value)
 
         Args:
             block: Whether to wait for a message.
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None for no limit.
 
         Raises:
-            QueueEmptyError: None came in time.
-            ItemLostError: At the end: another client had recovered and acknowledged the message.
+            QueueEmptyError: No message arrived in time.
+            ItemLostError: At the end of the block: another client had recovered and acknowledged the message.
         """
         enter = self._take(self._deadline(block, timeout))
         return Block(enter, lambda message, error: None if error else self._taken(message))
@@ -206,19 +206,19 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
     ) -> CallbackOperation[int]:
         """Call a function for each message, and acknowledge the message when the function returns.
 
-        Messages that other workers have not acknowledged in time come first. If the function raises an
-        ``Exception``, the error is logged (logger ``pressure.worker``) and the message is redelivered: after
-        the backoff, or without one when it has been idle for ``min_idle``.
+        Messages that were not acknowledged in time come first. If the function raises an ``Exception``, the
+        error is logged (logger ``pressure.worker``) and the message is redelivered: after the backoff, or
+        without a backoff once it has been idle for ``min_idle``.
 
         Args:
             handle: Called with each message; with coroutines, a coroutine function.
             min_idle: After how many seconds without acknowledgement or heartbeat a message is redelivered.
-            heartbeat: Seconds between two heartbeats while a message is handled, so that it may take longer
-                than ``min_idle``; None for none.
-            backoff: Seconds until a message that failed is delivered again, by how often it was delivered;
-                such as ``exponential()``.
-            max_messages: End after so many messages.
-            until_empty: End when there is nothing to be delivered.
+            heartbeat: Seconds between two heartbeats while a message is handled, so that handling may take
+                longer than ``min_idle``; None for no heartbeats.
+            backoff: Takes how often a message was delivered, and returns the seconds until the message is
+                redelivered after a failure; such as ``exponential()``.
+            max_messages: End after this many messages.
+            until_empty: End when no message can be delivered.
 
         Returns:
             How many messages were handled and acknowledged.
@@ -228,7 +228,7 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
 
 
 class _QueueOperations(Generic[V]):
-    """What a worker does with a queue."""
+    """The operations of a queue that a worker uses; see ``WorkerOperations``."""
 
     def __init__(self, queue: ReliableMethods[V]) -> None:
         self.recover = queue._recover

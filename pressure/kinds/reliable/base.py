@@ -1,4 +1,4 @@
-"""What carries a reliable queue: a stream, or the commands of RedisMQ where they are asked for."""
+"""The constructor of reliable queues, which chooses the backend: a stream, or the commands of RedisMQ."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pressure.methods import method
 from pressure.protocol.operation import Operation
 
 BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}
-"""What carries a queue, by the name that ``backend=`` takes."""
+"""The backends, by the name that ``backend=`` takes."""
 
 
 class ReliableBase(Kind[V]):
-    """The part of a reliable queue that knows where it is; see ``ReliableMethods``."""
+    """The constructor and the state of a reliable queue; see ``ReliableMethods``."""
 
     _kind = "reliable"
 
@@ -58,7 +58,7 @@ class ReliableBase(Kind[V]):
 
     @method
     def capabilities(self) -> Operation[Capabilities]:
-        """Which backend the queue uses, and how it differs. Nothing is sent."""
+        """Which backend the queue uses, and how it differs from the other. Nothing is sent."""
         return self._capabilities()
 
     def _capabilities(self) -> Operation[Capabilities]:

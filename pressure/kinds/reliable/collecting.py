@@ -1,8 +1,8 @@
-"""How many messages are taken in several steps, so that no step has too many bytes (``protocol.sizes``).
+"""Takes many messages in several steps, so that no reply has too many bytes (``protocol.sizes``).
 
 Rules:
-    - A message once taken is returned, whatever is refused after it; the next call is refused, too.
-    - If the connection is lost, the error has what was taken.
+    - Messages that were taken are returned even if the server refuses a later step.
+    - If the connection is lost, the error has the messages that were taken.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ T = TypeVar("T")
 def collect(
     ctx: KindContext, most: int, take: Callable[[int], Operation[list[T]]], data: Callable[[T], bytes]
 ) -> Operation[list[T]]:
-    """Collects up to ``most`` items. Calls ``take(n)`` again while it returns all ``n`` items and there are
-    bytes left.
+    """Take up to ``most`` items, by calls of ``take(n)`` while it returns ``n`` items and bytes are left.
 
-    All but the first time what ``take`` gives has to consist of Batches only.
-    """  # noqa: D205, one sentence more than a line has room for
+    From its second call on, the operation that ``take`` returns must consist of batches only.
+    """
     sizes = ctx.server.sizes
     found: list[T] = []
     taken = 0

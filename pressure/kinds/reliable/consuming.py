@@ -1,4 +1,4 @@
-"""The methods that deliver messages of reliable queues: what waits, in one or in several; what was left."""
+"""The methods of reliable queues that deliver messages: ``pop``, ``pop_any`` and ``recover``."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from pressure.protocol.operation import Deadline, Operation
 
 
 class ConsumeMethods(ReliableBase[V]):
-    """The part of a reliable queue that delivers; see ``ReliableMethods``."""
+    """The methods that deliver messages; see ``ReliableMethods``."""
 
     @method
     def pop(
         self, count: int = 1, block: bool = True, timeout: float | None = None
     ) -> Operation[list[Delivered[V]]]:
-        """Deliver the messages at the front of the queue, and those that were delayed and are due.
+        """Deliver the messages at the front of the queue, and delayed messages that are due.
 
-        What is due does not wait behind the others: it is delivered first, in the order of its time, as up to
-        half of the messages, or by every other pop of a single one. One round trip, and one more after a
-        wait. Without scripts one (with the module two), and up to five more if something is due.
+        Due messages do not wait behind the others: they come first, in the order of their due times, as up to
+        half of the messages, or in every second pop of a single message. One round trip, and one more after a
+        wait. Without scripts one (with the module two), and up to five more if a message is due.
 
         Args:
             count: How many messages, at most.
             block: Whether to wait for a first message.
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None for no limit.
 
         Returns:
-            The messages, to be acknowledged; none if none came in time.
+            The messages, to be acknowledged; an empty list if no message arrived in time.
         """
         return self._pop(whole(count, "count"), self._deadline(block, timeout))
 
@@ -56,7 +56,7 @@ class ConsumeMethods(ReliableBase[V]):
                 queue.ack(message)
 
         The queues are asked one after the other. So a message that is pushed to the first queue while the
-        second is asked may be delivered after one of the second. Of several waiting clients the quickest is
+        second is asked may be delivered after one of the second. Of several waiting clients, the fastest is
         served; with the module, the one that has waited longest. On a Redis Cluster all queues must be in one
         slot.
 
@@ -67,10 +67,10 @@ class ConsumeMethods(ReliableBase[V]):
                 first.
             count: How many messages of all queues together, at most.
             block: Whether to wait for a first message.
-            timeout: How long to wait, in seconds; None for ever.
+            timeout: How long to wait, in seconds; None for no limit.
 
         Returns:
-            The messages, each with its queue, to be acknowledged there; none if none came in time.
+            The messages, each with the queue in which to acknowledge it; empty if none arrived in time.
 
         Raises:
             ValueError: A queue is on another server, or uses another backend.

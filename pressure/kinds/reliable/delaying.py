@@ -1,9 +1,9 @@
-"""Messages that are delayed: they get there, are cancelled, and are pushed when they are due.
+"""Delayed messages: add them, cancel them, and push them when they are due.
 
 Rules:
-    - A message is pushed where it goes and removed from the delayed ones in one step.
-    - What is due is delivered by whoever pops next (``popping``); to move it behind the others is for
-      programs that read the queue themselves.
+    - A due message is pushed and removed from the delayed messages in one atomic step.
+    - A pop delivers due messages (``popping``). ``move`` puts them behind the waiting messages, for programs
+      that read the queue's key themselves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 def delay(
     ctx: KindContext, state: QueueState, data: Sequence[bytes], milliseconds: int
 ) -> Operation[list[bytes]]:
-    """Add messages that are to be delivered later; their ids."""
+    """Add messages that are due after some milliseconds; returns their ids."""
     if not data:
         return []
     (time,) = yield from execute((b"TIME",))
@@ -37,7 +37,7 @@ def delay(
 
 @modifying
 def cancel(ctx: KindContext, state: QueueState, message: bytes) -> Operation[bool]:
-    """Remove a message that is delayed still; False if it is not."""
+    """Remove a delayed message; False if it is not delayed any more."""
     place = place_of(message)
     if place is None:
         return False
@@ -57,7 +57,7 @@ def cancel(ctx: KindContext, state: QueueState, message: bytes) -> Operation[boo
 
 @modifying
 def move(ctx: KindContext, state: QueueState) -> Operation[int]:
-    """Push what is due behind all that waits; how many messages were."""
+    """Push all due messages behind the waiting ones; returns how many there were."""
     moved = 0
     script = state.backend.scripts.move
     while True:
@@ -76,10 +76,10 @@ def move(ctx: KindContext, state: QueueState) -> Operation[int]:
 def due_by_transaction(
     ctx: KindContext, state: QueueState, lane: ReliableKeys, most: int, then: Sequence[Command]
 ) -> Operation[tuple[int, int, list[Reply]] | None]:
-    """Push some of what is due to a lane, and go on with other commands, in one step.
+    """Push up to ``most`` due messages to a lane and run the commands ``then``, in one transaction.
 
     Returns:
-        How many messages were due, the time, and the replies to the other commands; None if none was.
+        How many messages were due, the time in milliseconds, and the replies to ``then``; None if none was.
     """
     looks: tuple[Command, ...] = ((b"ZRANGE", state.keys.delayed, 0, most - 1, b"WITHSCORES"), (b"TIME",))
 

@@ -1,4 +1,4 @@
-"""The methods that look at a reliable queue, and the one that moves what is due."""
+"""The methods of reliable queues that read their state, and those that move due messages and dead letters."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pressure.protocol.operation import Operation
 
 
 class InspectMethods(ReliableBase[V]):
-    """The part of a reliable queue that tells how it is; see ``ReliableMethods``."""
+    """The methods that inspect a queue; see ``ReliableMethods``."""
 
     @method
     def move_due(self) -> Operation[int]:
-        """Put delayed messages that are due behind all that waits. One round trip, or two without scripts.
+        """Put due messages behind all waiting messages. One round trip, or two without scripts.
 
-        This is for programs that read the queue's key themselves. ``pop`` delivers what is due anyway, and
-        does not let it wait behind the others.
+        This is for programs that read the queue's key themselves. ``pop`` delivers due messages anyway, and
+        does not let them wait behind the others.
 
         Returns:
             How many messages were due.
@@ -51,8 +51,8 @@ class InspectMethods(ReliableBase[V]):
     def pending(self, start: int = 0, count: int = 10) -> Operation[list[Pending[V]]]:
         """The messages that are delivered and not acknowledged yet. Three round trips at most.
 
-        Those that were delayed come first. With the module they are in the order of their last delivery, on
-        a stream in the order of their ids.
+        Messages that were delayed come first. With the module the order is that of the last deliveries, on a
+        stream that of the ids.
 
         Args:
             start: The place of the first message to return: 0 is the first in this order, -1 the last.
@@ -90,16 +90,16 @@ class InspectMethods(ReliableBase[V]):
 
     @method
     def redrive(self, max: int) -> Operation[int]:  # noqa: A002
-        """Put dead letters into the queue again, the oldest first, as if they were pushed now.
+        """Push dead letters to the queue again, the oldest first, and remove them from the dead-letter queue.
 
-        Letters that a consumer of the dead-letter queue is working on are left out. If the client dies during
-        the call, the letters that it has taken are redriven by a call at least a minute later. A few round
-        trips for each hundred.
+        Dead letters that are pending at a consumer are left out. If the client dies during the call, a call
+        at least a minute later also redrives the letters that it had taken. A few round trips for each
+        hundred.
 
         Args:
             max: How many, at most.
 
         Returns:
-            How many were put.
+            How many dead letters were pushed.
         """
         return redriving.redrive(self._context, self._state, whole(max, "max"))

@@ -1,9 +1,9 @@
 """The scripts of reliable queues, for either backend.
 
 Rules:
-    - ``KEYS`` are those of a lane, as in ``ReliableKeys.all``; a pop is told the lane of what is due, and as
-      ``KEYS[7...]`` the queue, its deliveries and its notes.
-    - A message is added where it goes before it is taken from where it was.
+    - ``KEYS`` are those of a lane, as in ``ReliableKeys.all``. ``ARGV[1]`` is the consumer group. For ``pop``
+      the lane is that of due messages, and ``KEYS[7...]`` are the queue, its deliveries and its notes.
+    - A message is added to its destination before it is removed from its source.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
 
-#: An entry is deleted once every group of the stream has acknowledged it. ``is_done`` asks that of the
-#: others: an id that a group was delivered and has not pending any more is acknowledged there.
+#: An entry is deleted once every group of the stream has acknowledged it. ``is_done`` checks the other
+#: groups: a group has acknowledged an id that was delivered to it and is no longer pending there.
 _STREAM: Final = b"""
 local function is_behind(id, last)
   local ms, number = string.match(id, '^(%d+)-(%d+)$')
@@ -106,7 +106,7 @@ local function read(key, most, of_counts, of_notes)
 end
 """
 
-#: ``ARGV[2...]`` are ids; those that were acknowledged.
+#: Acknowledges messages. ``ARGV[2...]`` are ids. Returns those that were acknowledged.
 _ACK: Final = b"""
 local done = {}
 for at = 2, #ARGV do
@@ -115,8 +115,9 @@ end
 return done
 """
 
-#: ``ARGV`` goes on with an id, the message as a delayed one without its time, a delay in milliseconds, and if
-#: it is to be dead its payload and its note. Whether it was delivered still.
+#: Delays a pending message, or makes it a dead letter. ``ARGV[2...]`` are its id, its member of the delayed
+#: ones without the time, a delay in milliseconds, and for a dead letter the payload and the note. Returns
+#: whether it was still pending.
 _RETRY: Final = b"""
 local id, rest, delay, payload, note = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local member = string.format('%016.0f', time[1] * 1000000 + time[2]) .. rest
@@ -132,8 +133,8 @@ end
 return 1
 """
 
-#: Pushes what is due to a key, up to a number; how much, and whether more may be due: no more at once than
-#: fits (see ``protocol.sizes``).
+#: ``move`` pushes up to ``most`` due messages to a key, and fewer if they have too many bytes (see
+#: ``protocol.sizes``). Returns how many, and whether more may be due.
 _MOVING: Final = (
     b"""
 local function move(key, most)
@@ -157,7 +158,7 @@ end
     % MOST_BYTES
 )
 
-#: ``ARGV[2]`` is how many messages to move at most; how many were, and whether more may be due.
+#: Moves due messages. ``ARGV[2]`` is how many at most. Returns how many, and whether more may be due.
 _MOVE: Final = (
     _MOVING
     + b"""
@@ -166,9 +167,9 @@ return {moved, more}
 """
 )
 
-#: ``ARGV`` goes on with how many messages to deliver, and how many of them at most that are due while others
-#: wait. The time, when the first delayed message is due if nothing was delivered, the messages that were due,
-#: the others.
+#: Delivers messages. ``ARGV[2]`` is how many at most, ``ARGV[3]`` how many of them may be due messages while
+#: others wait. Returns the time, when the first delayed message is due if nothing was delivered, the due
+#: messages, the other messages.
 _POP: Final = (
     _MOVING
     + b"""
@@ -187,7 +188,8 @@ return {now, redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or false, due,
 """
 )
 
-#: ``ARGV`` goes on with when a delayed message is due, and how its member begins. Whether it was removed.
+#: Removes a delayed message. ``ARGV[2]`` is when it is due, ``ARGV[3]`` how its member begins. Returns
+#: whether it was there.
 _CANCEL: Final = b"""
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', delayed, ARGV[2], ARGV[2])) do
   if string.sub(member, 1, #ARGV[3]) == ARGV[3] then return redis.call('ZREM', delayed, member) end
@@ -198,7 +200,7 @@ return 0
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """Those of a backend."""
+    """The scripts of one backend."""
 
     ack: Script
     retry: Script
@@ -208,7 +210,7 @@ class Scripts:
 
     @classmethod
     def of(cls, backend: bytes) -> Scripts:
-        """Made of the functions that a backend has."""
+        """Build the scripts on a backend's Lua functions."""
         bodies = (_ACK, _RETRY, _MOVE, _POP, _CANCEL)
         return cls(*(Script(_BEGINNING + backend + body) for body in bodies))
 

@@ -1,4 +1,4 @@
-"""The terms of reliable queues: messages, where they are, and what a server can do."""
+"""The data types of reliable queues: keys, messages, dead letters, counts and capabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, Generic
 
 from pressure.codecs import Codec, V, codec_of, decoded
 
-#: The consumer group of whoever names no other.
+#: The default consumer group.
 GROUP: Final = b"workers"
 
 
@@ -19,14 +19,15 @@ class ReliableKeys:
     are due. Delayed and dead messages belong to both.
 
     Attributes:
-        queue: The lane itself: of the module's type, or a stream.
-        delayed: The sorted set of what is delivered later, by when, in milliseconds.
-        dead: The queue of what was delivered too often, of the same type.
-        deliveries: With the module, the hash of earlier deliveries by id; may be negative.
-        beats: With the module, the sorted set of the times of heartbeats by id, in milliseconds.
-        notes: The hash of what else is known of a message, by id (``notes``).
-        group: With a stream, the consumer group's name.
-        is_due: Whether this is the lane of the messages that were delayed.
+        queue: The lane: a stream, or a key of the module's type.
+        delayed: The sorted set of delayed messages, by the time at which each is due, in milliseconds.
+        dead: The dead-letter queue, of the same type.
+        deliveries: With the module, the hash of the deliveries to add to the module's count, by id; they may
+            be negative.
+        beats: With the module, the sorted set of ids by the time of the last heartbeat, in milliseconds.
+        notes: The hash of notes by id; see the module ``notes``.
+        group: On a stream, the consumer group's name.
+        is_due: Whether this is the lane of due messages.
     """
 
     queue: bytes
@@ -53,13 +54,13 @@ class ReliableKeys:
 
     @property
     def due(self) -> ReliableKeys:
-        """The lane of the messages that are due."""
+        """The lane of due messages."""
         lane = self.queue + b":due" + self.delayed.removeprefix(self.queue + b":delayed")
         return self._lane(lane, self.delayed, self.dead, self.group, is_due=True)
 
     @property
     def all(self) -> tuple[bytes, ...]:
-        """In the order in which scripts take them."""
+        """The keys in the order in which scripts take them."""
         return self.queue, self.delayed, self.dead, self.deliveries, self.beats, self.notes
 
 
@@ -68,8 +69,8 @@ class Delivered(Generic[V]):
     """A message of a reliable queue.
 
     Attributes:
-        id: The message's id. A message that was delayed or retried gets ``@`` and something more behind its
-            id, new for each delivery, so that its first part finds it in all logs.
+        id: The message's id. If the message was delayed or retried, ``@`` and a part that differs for each
+            delivery follow the id, so the first part finds the message in all logs.
         data: The message's bytes.
         deliveries: How often the message was delivered, this delivery included; 0 if never.
         first: The time of its first delivery, in seconds since 1970 by the server's clock; None if that is
@@ -101,8 +102,8 @@ class DeadLetter(Generic[V]):
     Attributes:
         message: The message as it stands in the dead-letter queue, with its id there.
         origin: The id that it had before; empty if that is not known.
-        error: The type of the error of its last delivery, such as ``ValueError``; empty if no worker told of
-            one: then nobody acknowledged the message in time.
+        error: The type of the error of its last delivery, such as ``ValueError``; empty if no worker reported
+            an error: then the message was not acknowledged in time.
         text: The error's text.
         deliveries: How often it was delivered.
         first: The time of its first delivery, in seconds since 1970 by the server's clock; None if that is

@@ -1,10 +1,10 @@
-"""Reliable queues by the commands of the module RedisMQ.
+"""The backend for the commands of the module RedisMQ.
 
-Ids, delivery counters and the order of deliveries are the module's. It knows of no heartbeat and recovers the
-oldest delivery whatever becomes of it; so heartbeats are kept beside it, and what is recovered though its
-heartbeat is young is left where it is: that only set back the time for which it was idle, as a heartbeat
-does. It counted a delivery, which is taken back in the hash of deliveries; that hash also has the deliveries
-of a message before it was delayed.
+Ids, delivery counts and the order of deliveries are the module's. It has no heartbeats: MQ.RECOVER redelivers
+the oldest deliveries in any case. So heartbeats are stored in a sorted set, and a recovered message with a
+recent heartbeat is not returned: the recovery only restarted its idle time, as a heartbeat does. The module
+has counted a delivery for it; the hash of deliveries subtracts that. The hash also adds the deliveries of a
+message before it was delayed.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait, 
 
 
 class Module:
-    """The backend of servers that have the commands."""
+    """The backend for servers with the module."""
 
     capabilities = Capabilities("module", True, True, True, False)
     scripts = MODULE
 
     def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
-        """See ``Backend``, as for all that follow."""
+        """See ``Backend``, also for the methods below."""
         return (b"MQ.PUSH", key, data)
 
     def pushed_id(self, reply: Reply) -> bytes:
-        """See there."""
+        """See ``Backend``."""
         return bytes(reply[0])
 
     def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
-        """See there."""
+        """See ``Backend``."""
         counts = [word for each, deliveries, _ in known if deliveries for word in (each, deliveries)]
         notes = [word for each, _, note in known if note for word in (each, note)]
         tables = ((b":deliveries", counts), (b":notes", notes))
         return tuple((b"HSET", key + suffix, *words) for suffix, words in tables if words)
 
     def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
-        """See there."""
+        """See ``Backend``."""
         return ()
 
     def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
-        """See there."""
+        """See ``Backend``."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (b"MQ.POP", count, keys.queue, *waiting)
 
     def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
-        """See there."""
+        """See ``Backend``."""
         found = check([reply])[0]
         return (yield from _looked_up([(keys, each, data) for each, data in found], at)) if found else []
 
     def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
-        """See there."""
+        """See ``Backend``."""
         return [_message(keys, each, data, count, note, at) for each, data, count, note in found]
 
     def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
-        """One command for all queues: the client is served that has waited longest."""
+        """Sends one command for all queues; the module serves the client that has waited longest."""
         first, *others = (each.queue for each in queues)
         words: Command = (b"KEYS", len(others), *others, b"BLOCK", block_ms(seconds))
         reply, time = yield Wait(((b"MQ.POP", 1, first, *words), (b"TIME",)), seconds)
@@ -75,17 +75,17 @@ class Module:
         return [(number, message) for (number, _, _), message in zip(found, messages, strict=True)]
 
     def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
-        """See there."""
+        """See ``Backend``."""
         return ()
 
     def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
-        """A queue of the module has no groups."""
+        """Empty: a queue of the module has no groups."""
         return []
 
     def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
-        """See there."""
+        """See ``Backend``."""
         return (
             (b"MQ.ACK", keys.queue, *ids),
             (b"HDEL", keys.deliveries, *ids),
@@ -94,17 +94,17 @@ class Module:
         )
 
     def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
-        """See there."""
+        """See ``Backend``."""
         return list(replies[0] or [])
 
     def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
-        """See there."""
+        """See ``Backend``."""
         return ()
 
     def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-        """The lane of what is due comes first."""
+        """Recovers from the lane of due messages first."""
         found = yield from _recover(keys.due, count, idle)
         if len(found) < count:
             more = _recover(keys, count - len(found), idle)
@@ -112,19 +112,19 @@ class Module:
         return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-        """The module does not tell which of them are delivered still."""
+        """Returns all ids: the module does not tell which are still pending."""
         (time,) = yield from execute((b"TIME",))
         at = now(time)
         yield from execute((b"ZADD", keys.beats, *(word for each in ids for word in (at, each))))
         return list(ids)
 
     def inspect(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Delivered]]:
-        """See there."""
+        """See ``Backend``."""
         found = yield from _inspected(keys, start, count)
         return [Delivered(each, data, 0) for each, data in found]
 
     def pending(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Pending]]:
-        """The messages that were delayed come before the others."""
+        """Messages that were delayed come before the others."""
         if start < 0:
             lengths = []
             for lane in (keys.due, keys):
@@ -141,7 +141,7 @@ class Module:
         return found
 
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
-        """See there."""
+        """See ``Backend``."""
         (reply,) = yield Batch(((b"MQ.QINFO", key),))
         if _is_missing(reply):
             return b"", 0, 0
@@ -150,7 +150,7 @@ class Module:
         return bytes(known[b"last-id"]), int(waiting), int(delivered)
 
     def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
-        """See there."""
+        """See ``Backend``."""
         of_dead = ReliableKeys.of(keys.dead, keys.group)
         known = []
         for words in ((b"PENDING", 0, count), (0, count)):
@@ -179,7 +179,7 @@ def _message(
 def _looked_up(
     found: Sequence[tuple[ReliableKeys, bytes, bytes]], at: float | None
 ) -> Operation[list[Delivered]]:
-    """What was popped, with what is kept beside it."""
+    """Popped messages, with the deliveries and notes that are stored beside them."""
     looks = [(b"HGET", key, each) for keys, each, _ in found for key in (keys.deliveries, keys.notes)]
     known = yield from with_taken([data for *_, data in found], execute(*looks))
     beside = zip(known[::2], known[1::2], strict=True)
@@ -187,7 +187,7 @@ def _looked_up(
 
 
 def _recover(keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-    """As long as all that comes has a young heartbeat, there may be more behind it."""
+    """Recover from one lane; go on while all recovered messages have recent heartbeats."""
     while True:
         (reply,) = yield from execute((b"MQ.RECOVER", keys.queue, count, idle))
         if not reply:
@@ -225,7 +225,7 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
 
 
 def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set[bytes]]:
-    """Those of which a heartbeat was heard since; their count is taken back."""
+    """The ids with a heartbeat in the last ``idle`` milliseconds; their counts are reduced by one."""
     time, beats = yield from execute((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
     since = now(time) - idle
     young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) > since}
@@ -235,7 +235,7 @@ def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set
 
 
 def _recovered(keys: ReliableKeys, found: Sequence[tuple[bytes, bytes]]) -> Operation[list[Delivered]]:
-    """With their deliveries, told at the end of the queue of the delivered; what is not there is done."""
+    """The messages that are still pending, with their deliveries from the list of pending messages."""
     ids = [each for each, _ in found]
     before, notes, time = yield from execute(
         (b"HMGET", keys.deliveries, *ids), (b"HMGET", keys.notes, *ids), (b"TIME",)

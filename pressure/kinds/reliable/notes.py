@@ -1,12 +1,12 @@
-"""What travels with a message besides its bytes: ids, delayed messages as they are stored, and notes.
+"""The formats of ids, delayed messages and notes.
 
 Rules:
-    - A message of the lane that is due is known by ``<origin>@<id in the lane>``. Its origin is the id that
-      its ``push`` returned, however often it is retried.
+    - In the lane of due messages, the public id of a message is ``<origin>@<id in the lane>``; in the other
+      lane it is the id in the lane. The origin is the id that ``push`` returned, even after many retries.
     - A delayed message is a member of a sorted set:
       ``<32 digits>:<deliveries>,<length of the note>:<note><payload>``. The digits begin with the time, so
       that messages due at the same time stay in the order in which they were delayed.
-    - A note is JSON. What others wrote is a message without a note.
+    - A note is a JSON object. A member or note in another format counts as a message without a note.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from typing import Any, Final
 
 from pressure.kinds.reliable.model import DeadLetter, Delivered, ReliableKeys
 
-#: Most characters of an error's text that a dead letter keeps.
+#: How many characters of an error's text a dead letter keeps, at most.
 LONGEST_TEXT: Final = 1000
 
 _DELAYED: Final = re.compile(rb"([0-9a-f]{32}):(\d{1,18})(?:,(\d{1,9}))?:(.*)", re.DOTALL)
 
 
 def native_of(message: bytes) -> bytes:
-    """The id that a message has in its lane."""
+    """The id of a message in its lane."""
     return message.rpartition(b"@")[2]
 
 
 def origin_of(message: bytes) -> bytes:
-    """The id that a message keeps."""
+    """The origin of a message: the part of its id that does not change."""
     return message.rpartition(b"@")[0] or message
 
 
 def by_lane(keys: ReliableKeys, ids: Iterable[bytes]) -> list[tuple[ReliableKeys, dict[bytes, bytes]]]:
-    """The lanes that some of these messages are in; their ids there, with their public ids."""
+    """The lanes that have any of these messages; for each lane the public ids, by the ids in the lane."""
     known = list(ids)
     lanes = ((keys, False), (keys.due, True))
     split = [
@@ -46,12 +46,12 @@ def by_lane(keys: ReliableKeys, ids: Iterable[bytes]) -> list[tuple[ReliableKeys
 
 
 def encoded(**note: Any) -> bytes:
-    """A note of what is known."""
+    """A note with those fields that are neither None nor empty."""
     return json.dumps({name: value for name, value in note.items() if value not in (None, "")}).encode()
 
 
 def noted(note: Any) -> dict[str, Any]:
-    """What a note says; nothing if there is none."""
+    """The fields of a note; empty if there is none, or it is not a JSON object."""
     try:
         found = json.loads(note) if note else {}
     except ValueError:
@@ -60,18 +60,18 @@ def noted(note: Any) -> dict[str, Any]:
 
 
 def rest_of(data: bytes, deliveries: int, note: bytes) -> bytes:
-    """A delayed message as it is stored, without the time in front of it."""
+    """The member for a delayed message, without the time at its beginning."""
     return b"%s:%d,%d:%s%s" % (secrets.token_hex(8).encode(), deliveries, len(note), note, data)
 
 
 def beginning_of(time: Any, number: int = 0) -> bytes:
-    """The time in front of a delayed message, from the reply to TIME; the number keeps several in order."""
+    """The time at the beginning of a member, from the reply to TIME; ``number`` keeps several in order."""
     seconds, microseconds = time
     return b"%016d" % (int(seconds) * 1_000_000 + int(microseconds) + number)
 
 
 def pushed_later(data: bytes, due: int, beginning: bytes) -> tuple[bytes, bytes]:
-    """The id of a message that is pushed with a delay, due at this time in milliseconds; and its member."""
+    """The id and the member for a message that is pushed with a delay; ``due`` is in milliseconds."""
     unique = beginning + secrets.token_hex(8).encode()
     message = b"%d-%s" % (due, unique)
     note = encoded(id=message.decode())
@@ -79,13 +79,13 @@ def pushed_later(data: bytes, due: int, beginning: bytes) -> tuple[bytes, bytes]
 
 
 def place_of(message: bytes) -> tuple[int, bytes] | None:
-    """When a delayed message is due, and how its member begins; None for the id of another message."""
+    """When a delayed message is due, and how its member begins; None if the id has another format."""
     found = re.fullmatch(rb"(\d{1,18})-([0-9a-f]{32})", message)
     return (int(found[1]), found[2]) if found else None
 
 
 def parts_of(member: bytes) -> tuple[bytes, int, bytes]:
-    """Payload, earlier deliveries and note of a delayed message."""
+    """The payload, the earlier deliveries and the note in the member of a delayed message."""
     found = _DELAYED.fullmatch(member)
     if not found:
         return member, 0, b""
@@ -96,7 +96,7 @@ def parts_of(member: bytes) -> tuple[bytes, int, bytes]:
 def delivered(
     keys: ReliableKeys, native: bytes, data: bytes, deliveries: int, at: float | None, *notes: Any
 ) -> Delivered:
-    """A message of a lane; of several notes the last one counts."""
+    """A delivered message of a lane; fields of later notes override those of earlier ones."""
     known: dict[str, Any] = {}
     for note in notes:
         known |= noted(note)
@@ -107,12 +107,12 @@ def delivered(
 
 
 def retried(message: Delivered) -> bytes:
-    """The note of a message that is retried."""
+    """The note for a message that is retried."""
     return encoded(id=origin_of(message.id).decode("ascii", "replace"), first=_milliseconds(message.first))
 
 
 def dead_letter_note(message: Delivered, error: BaseException | None) -> bytes:
-    """The note of a message that is dead."""
+    """The note for a dead letter."""
     return encoded(
         id=origin_of(message.id).decode("ascii", "replace"),
         error=type(error).__qualname__ if error else "",
@@ -124,7 +124,7 @@ def dead_letter_note(message: Delivered, error: BaseException | None) -> bytes:
 
 
 def dead_letter(message: Delivered, note: Any) -> DeadLetter:
-    """A dead message with its note."""
+    """The dead letter for a message of the dead-letter queue and its note."""
     known = noted(note)
     deliveries = known.get("deliveries")
     return DeadLetter(

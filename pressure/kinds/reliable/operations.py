@@ -1,11 +1,11 @@
-"""What is done with reliable queues, whatever carries them, as generators over batches.
+"""The operations on reliable queues, for both backends, as generators over batches.
 
 Rules:
-    - A message is at every moment in the queue, delivered, delayed or dead, until it is acknowledged.
-      To delay one is to acknowledge it here and to push it again when it is due, in one step each.
-    - What is delayed is delivered when it is due by whoever pops next (``popping``).
-    - What was delivered more often than it may be is dead: it goes to a queue of its own, with the reason.
-    - Ids are the public ones (``notes``); each lane is asked for those that are its own.
+    - Until it is acknowledged, a message is always waiting, pending, delayed or dead. A retry acknowledges it
+      and adds it to the delayed messages in one atomic step; it is pushed again when it is due.
+    - The next pop delivers delayed messages that are due (``popping``).
+    - A message that was delivered too often goes to the dead-letter queue, with the reason.
+    - Functions take and return public ids (``notes``), and send each lane its own.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.operation import Batch, Command, Operation, with_taken
 from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
-#: How many messages that are due are moved together.
+#: How many due messages or dead letters one step moves, at most.
 TOGETHER: Final = 100
 
 
 class QueueState:
-    """A queue and what carries it.
+    """The keys, the backend and the state of one queue object.
 
     Args:
-        keys: The queue.
-        backend: What carries it.
-        most: How often a message may be delivered; None for any number of times.
+        keys: The lane of pushed messages.
+        backend: The backend.
+        most: How often a message may be delivered; None for no limit.
 
     Attributes:
-        due_first: Whether the next pop of a single message begins with what is due (``popping``).
-        is_prepared: Whether the lane of what is due was prepared for transactions.
+        due_first: Whether the next pop of a single message begins with due messages (``popping``).
+        is_prepared: Whether the lane of due messages was prepared for transactions.
     """
 
     __slots__ = ("backend", "due_first", "is_prepared", "keys", "most")
@@ -61,7 +61,7 @@ class QueueState:
 
 @creating
 def push(ctx: KindContext, state: QueueState, data: Sequence[bytes]) -> Operation[list[bytes]]:
-    """Add messages, together; their ids."""
+    """Add messages in one atomic step; returns their ids."""
     if not data:
         return []
     commands = [state.backend.push_command(state.keys.queue, each) for each in data]
@@ -74,7 +74,7 @@ def push(ctx: KindContext, state: QueueState, data: Sequence[bytes]) -> Operatio
 
 @modifying
 def ack(ctx: KindContext, state: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    """Be done with messages; the ids of those that were delivered still."""
+    """Acknowledge messages; returns the ids of those that were still pending."""
     done: set[bytes] = set()
     for lane, known in by_lane(state.keys, ids):
         acked = yield from _ack(ctx, state, lane, list(known))
@@ -101,7 +101,7 @@ def acknowledged(
     others: Sequence[Other],
     first: Sequence[Command],
 ) -> Operation[list[bytes]]:
-    """Those of some messages that were acknowledged, in one step with other commands in front of it."""
+    """Run the commands ``first`` and acknowledge messages, in one transaction; the ids acknowledged."""
     steps = atomic(*first, *state.backend.ack_commands(lane, ids, others))
     replies = (executed((yield Batch(steps))) or [])[len(first) :]
     replies = check([0 if isinstance(r, ServerReplyError) and r.code == "NOGROUP" else r for r in replies])
@@ -118,7 +118,7 @@ def retry(
     milliseconds: int,
     error: BaseException | None = None,
 ) -> Operation[bool]:
-    """Deliver a message later, or never again; False if it was not delivered any more."""
+    """Redeliver a message later, or make it a dead letter; False if it was no longer pending."""
     dead = state.most is not None and message.deliveries >= state.most
     return (
         yield from _retry(
@@ -146,24 +146,23 @@ def _retry(
     if not (yield from acknowledged(state, lane, [native], others, (add,))):
         yield from execute(remove)
         return False
-    if burial is not None:  # it is among the delayed until it is there
+    if burial is not None:  # delayed until the dead-letter queue has it
         (reply,) = yield from execute(state.backend.push_command(state.keys.dead, message.data, 0, burial))
         known = state.backend.after_push(state.keys.dead, [(state.backend.pushed_id(reply), 0, burial)])
         yield from execute(*known, remove)
     return True
 
 
-#: For how long (milliseconds) a message is delayed on its way to the dead, if its way is cut.
+#: For how many milliseconds a message stays delayed if its move to the dead-letter queue is interrupted.
 _ON_THE_WAY: Final = 1000
 
 
 @modifying
 def recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Operation[list[Delivered]]:
-    """Deliver again what was delivered long ago; what was so too often is dead instead.
+    """Redeliver messages idle for ``idle`` milliseconds; those delivered too often become dead letters.
 
-    Messages that were recovered are returned although the server refuses what comes after, as in
-    ``collecting``. A message that could not be moved to the dead stays delivered, or is delayed; it is not
-    lost.
+    Recovered messages are returned even if the server refuses a later command, as in ``collecting``. A
+    message that could not be moved to the dead-letter queue stays pending or is delayed; it is not lost.
     """
     good: list[Delivered] = []
     try:
@@ -196,7 +195,7 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
 
 @modifying
 def heartbeat(ctx: KindContext, state: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    """Keep messages from being recovered; the ids of those that are delivered still, as far as is known."""
+    """Restart the idle time of messages; returns the ids of those that are pending, as far as is known."""
     heard: set[bytes] = set()
     for lane, known in by_lane(state.keys, ids):
         beats = yield from state.backend.heartbeat(lane, list(known))
@@ -206,19 +205,19 @@ def heartbeat(ctx: KindContext, state: QueueState, ids: Sequence[bytes]) -> Oper
 
 @operation
 def inspect(ctx: KindContext, state: QueueState, start: int, count: int) -> Operation[list[Delivered]]:
-    """Messages that wait, from one place on."""
+    """Up to ``count`` waiting messages, from place ``start`` on."""
     return (yield from state.backend.inspect(state.keys, start, count))
 
 
 @operation
 def pending(ctx: KindContext, state: QueueState, start: int, count: int) -> Operation[list[Pending]]:
-    """Messages that are delivered, from one place on."""
+    """Up to ``count`` pending messages, from place ``start`` on."""
     return (yield from state.backend.pending(state.keys, start, count))
 
 
 @operation
 def info(ctx: KindContext, state: QueueState) -> Operation[Info]:
-    """The queue, looked at in a few steps."""
+    """The queue's counts, read in a few round trips."""
     last, undelivered, delivered = yield from state.backend.info(state.keys, state.keys.queue)
     _, waiting, taken = yield from state.backend.info(state.keys.due, state.keys.due.queue)
     _, dead, _ = yield from state.backend.info(state.keys, state.keys.dead)
@@ -228,5 +227,5 @@ def info(ctx: KindContext, state: QueueState) -> Operation[Info]:
 
 @operation
 def dead_letters(ctx: KindContext, state: QueueState, count: int) -> Operation[list[DeadLetter]]:
-    """The oldest dead messages."""
+    """The oldest dead letters."""
     return (yield from state.backend.dead_letters(state.keys, count))

@@ -1,14 +1,14 @@
-"""How messages that wait are delivered, of one queue or of several in the order of their priority.
+"""Deliver waiting messages of one queue, or of several queues in the order of their priority.
 
-A queue has two lanes: the messages in the order of their pushes, and the messages that were delayed and are
-due. What is due does not wait behind the others, nor the others behind what is due.
+A queue has two lanes: the messages in the order of their pushes, and the delayed messages that are due. The
+messages of neither lane wait behind all those of the other.
 
 Rules:
-    - What is due is moved and delivered in one step, in the order of its time, and at most half of a pop
-      while others wait. Pops of a single message take turns.
-    - Where no scripts run, whether something is due is seen by each pop for the next one, at no cost.
-    - Nobody waits past the moment at which the next message is due.
-    - Of several queues the first is asked before the second, whatever carries them.
+    - Due messages are moved and delivered in one atomic step, in the order of their due times. They are at
+      most half of a pop while other messages wait; pops of a single message alternate between the lanes.
+    - Without scripts, each pop also reads whether a message is due, in the same round trip, for the next pop.
+    - A wait ends at the latest when the next delayed message is due.
+    - Several queues are asked in their order, with either backend.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 T = TypeVar("T")
 
-#: Some messages, and if there are none in how many seconds the first delayed one is due.
+#: Some messages; and if there are none, in how many seconds the first delayed message is due, if any.
 Found: TypeAlias = "tuple[list[T], float | None]"
 
 
@@ -65,7 +65,7 @@ def _collected(
     wait: Callable[[int, float], Operation[list[T]]],
     data: Callable[[T], bytes],
 ) -> Operation[list[T]]:
-    """Up to so many; only the first is waited for."""
+    """Deliver up to ``count`` messages; waits only for the first."""
     found_some = False
 
     def take(most: int) -> Operation[list[T]]:
@@ -84,7 +84,7 @@ def _first(state: QueueState) -> Command:
 
 
 def _until_due(first: Reply, time: Reply) -> float | None:
-    """Seconds until the first delayed message is due; None if there is none, or the server does not tell."""
+    """Seconds until the first delayed message is due; None if there is none, or for an error reply."""
     if isinstance(first, ServerReplyError) or isinstance(time, ServerReplyError):
         return None
     late = seconds_since_first(first, time)
@@ -92,14 +92,14 @@ def _until_due(first: Reply, time: Reply) -> float | None:
 
 
 def _at(time: Reply) -> float | None:
-    """The server's time in seconds; None if it does not tell."""
+    """The server's time in seconds; None for an error reply."""
     return None if isinstance(time, ServerReplyError) else now(time) / 1000
 
 
 def _deliver(
     ctx: KindContext, state: QueueState, most: int, *, more: bool = False
 ) -> Operation[Found[Delivered]]:
-    """Deliver what is there, without waiting; ``more`` if something was delivered before."""
+    """Deliver up to ``most`` messages without waiting; ``more`` if this call of pop has delivered some."""
     share = (most + state.due_first) // 2
     keys = (*state.keys.due.all, state.keys.queue, state.keys.deliveries, state.keys.notes)
     reply = yield from eval_script(ctx.server, state.backend.scripts.pop, keys, state.keys.group, most, share)
@@ -118,7 +118,7 @@ def _deliver(
 
 
 def _deliver_plain(ctx: KindContext, state: QueueState, most: int, share: int) -> Operation[Found[Delivered]]:
-    """The same without scripts; what is due is asked for if the last pop has seen some."""
+    """Deliver without scripts, and up to ``share`` due messages first."""
     due = (yield from _deliver_due(ctx, state, share)) if share else []
     state.due_first = False
     if len(due) == most:
@@ -127,7 +127,7 @@ def _deliver_plain(ctx: KindContext, state: QueueState, most: int, share: int) -
     try:
         found, left = yield from (with_taken([each.data for each in due], rest) if due else rest)
     except PressureError:
-        if due:  # what was delivered is returned, whatever is refused after it
+        if due:  # return delivered messages even if the server refuses the next command
             return due, None
         raise
     state.due_first = (most > 1 or not due) and (not found or (left is not None and left <= 0))
@@ -135,7 +135,7 @@ def _deliver_plain(ctx: KindContext, state: QueueState, most: int, share: int) -
 
 
 def _deliver_pushed(state: QueueState, most: int) -> Operation[Found[Delivered]]:
-    """What waits in the order of the pushes."""
+    """Deliver from the lane of pushed messages."""
     reply, first, time = yield Batch((state.backend.pop_command(state.keys, most), _first(state), (b"TIME",)))
     found = yield from state.backend.read_popped(state.keys, most, reply, _at(time))
     if not found:
@@ -144,7 +144,7 @@ def _deliver_pushed(state: QueueState, most: int) -> Operation[Found[Delivered]]
 
 
 def _deliver_due(ctx: KindContext, state: QueueState, share: int) -> Operation[list[Delivered]]:
-    """Some of what is due. What is in the lane already was left there by a client that died."""
+    """Deliver from the lane of due messages: first those that a client moved there before it died."""
     lane = state.keys.due
     read = state.backend.pop_command(lane, share)
     reply, first, time = yield Batch((read, _first(state), (b"TIME",)))
@@ -165,7 +165,7 @@ def _deliver_due(ctx: KindContext, state: QueueState, share: int) -> Operation[l
 
 @modifying
 def pop(ctx: KindContext, state: QueueState, count: int, deadline: Deadline) -> Operation[list[Delivered]]:
-    """Deliver up to so many messages; none if none came in time."""
+    """Deliver up to ``count`` messages; an empty list if none arrived in time."""
 
     def step(most: int, more: bool) -> Operation[Found[Delivered]]:
         return _deliver(ctx, state, most, more=more)
@@ -175,7 +175,7 @@ def pop(ctx: KindContext, state: QueueState, count: int, deadline: Deadline) -> 
         reply, time = yield Wait(commands, seconds)
         found = yield from state.backend.read_popped(state.keys, most, reply, _at(time))
         if not found and isinstance(reply, ServerReplyError) and reply.code == "NOGROUP":
-            yield from state.backend.wait([state.keys], seconds)  # there is no stream yet
+            yield from state.backend.wait([state.keys], seconds)  # there is no stream yet, so wait with XREAD
         return found
 
     return (yield from _collected(ctx, count, deadline, step, wait, lambda each: each.data))
@@ -185,7 +185,7 @@ def pop(ctx: KindContext, state: QueueState, count: int, deadline: Deadline) -> 
 def pop_any(
     ctx: KindContext, state: Sequence[QueueState], count: int, deadline: Deadline
 ) -> Operation[list[tuple[int, Delivered]]]:
-    """Deliver up to so many messages of the first queues that have some, each with its queue's number."""
+    """Deliver up to ``count`` messages of the first queues that have some, each with its queue's number."""
     backend = state[0].backend
     if len(state) == 1:
         return [(0, each) for each in (yield from pop(ctx, state[0], count, deadline))]
@@ -200,7 +200,7 @@ def pop_any(
             try:
                 some, left = yield from (with_taken([m.data for _, m in found], body) if found else body)
             except PressureError:
-                if found:  # what was delivered is returned, whatever is refused after it
+                if found:  # return delivered messages even if the server refuses the next command
                     break
                 raise
             found += [(number, message) for message in some]

@@ -1,9 +1,9 @@
-"""How dead letters get into their queue again.
+"""Redrive: push dead letters to their queue again.
 
 Rules:
-    - A letter is delivered by the dead-letter queue as to any consumer, and acknowledged there in the same
-      transaction that pushes it. So two clients do not push it twice, and nobody's letter is taken away.
-    - What a client had taken when it died is taken over after ``IDLE``.
+    - A dead letter is popped like any message, and acknowledged in the transaction that pushes it. So two
+      clients do not push the same letter, and letters that are pending at a consumer stay there.
+    - Letters of a client that died are recovered after ``IDLE``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pressure.kinds.reliable.operations import TOGETHER, QueueState, acknowledge
 from pressure.kinds.reliable.popping import pop
 from pressure.protocol.operation import Batch, Deadline, Operation
 
-#: After how many milliseconds a letter that another client has taken to redrive it is taken over.
+#: After how many milliseconds without acknowledgement a popped letter is recovered.
 IDLE: Final = 60_000
 
 
 @modifying
 def redrive(ctx: KindContext, state: QueueState, count: int) -> Operation[int]:
-    """Put dead letters into their queue; how many were."""
+    """Push up to ``count`` dead letters to their queue; returns how many."""
     dead = QueueState(ReliableKeys.of(state.keys.dead, state.keys.group), state.backend, None)
     done = 0
     while done < count:

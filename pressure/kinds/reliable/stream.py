@@ -1,14 +1,14 @@
-"""Reliable queues over a stream and a consumer group, for any Redis.
+"""The backend for any Redis: a stream and a consumer group.
 
-Ids, delivery counters and idle times are the stream's. Acknowledged messages are deleted, so that the stream
-holds what is to be done and nothing else. All clients are one consumer of the group: who has a message does
-not matter, since it is recovered by time.
+Ids, delivery counts and idle times are the stream's. Acknowledged messages are deleted, so the stream has
+only waiting and pending messages. All clients share one consumer of the group, because messages are recovered
+by their idle time, not by their consumer.
 
 Rules:
-    - The group begins at the stream's beginning, and is made when it is missed. Who takes makes no stream.
+    - The group starts at the beginning of the stream, and is created when a command fails without it. A pop
+      does not create the stream.
     - An entry is deleted once every group of the stream has acknowledged it.
-    - A message is an entry with the field ``payload``, ``deliveries`` if it was delivered before, and
-      ``note``.
+    - A message is an entry with the field ``payload``; ``deliveries`` (earlier ones) and ``note`` may follow.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ CONSUMER: Final = b"pressure"
 
 
 class Stream:
-    """The backend that every server has."""
+    """The backend for any Redis."""
 
     capabilities = Capabilities("stream", False, False, False, True)
     scripts = STREAM
 
     def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:
-        """See ``Backend``, as for all that follow."""
+        """See ``Backend``, also for the methods below."""
         fields: Command = (b"payload", data)
         fields += (b"deliveries", deliveries) if deliveries else ()
         return (b"XADD", key, b"*", *fields, *((b"note", note) if note else ()))
 
     def pushed_id(self, reply: Reply) -> bytes:
-        """See there."""
+        """See ``Backend``."""
         return bytes(reply)
 
     def after_push(self, key: bytes, known: Sequence[tuple[bytes, int, bytes]]) -> tuple[Command, ...]:
-        """They carry what is known of them."""
+        """No commands: the entries have the deliveries and the notes."""
         return ()
 
     def prepare_commands(self, keys: ReliableKeys) -> tuple[Command, ...]:
-        """Makes the group; it may be there already."""
+        """Creates the stream and the group; the server refuses that if the group exists."""
         return ((b"XGROUP", b"CREATE", keys.queue, keys.group, 0, b"MKSTREAM"),)
 
     def pop_command(self, keys: ReliableKeys, count: int, block: int | None = None) -> Command:
-        """See there."""
+        """See ``Backend``."""
         waiting: Command = () if block is None else (b"BLOCK", block)
         return (
             b"XREADGROUP", b"GROUP", keys.group, CONSUMER, b"COUNT", count, *waiting, b"STREAMS", keys.queue,
@@ -64,7 +64,7 @@ class Stream:
     def read_popped(
         self, keys: ReliableKeys, count: int, reply: Reply, at: float | None
     ) -> Operation[list[Delivered]]:
-        """Makes the group if it is missed, and never the stream."""
+        """Creates a missing group, but not a missing stream."""
         if is_missing(reply):
             if not (yield from _make_group(keys)):
                 return []
@@ -73,11 +73,11 @@ class Stream:
         return [_message(keys, entry, 1, at) for _, entries in pairs(reply or []) for entry in entries]
 
     def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
-        """See there."""
+        """See ``Backend``."""
         return [_message(keys, entry, 1, at) for entry in found]
 
     def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
-        """The wait takes nothing. Streams that are not there yet are waited for, too."""
+        """Delivers no message (XREAD). Also waits for streams that do not exist yet."""
         after = []
         for keys in queues:
             after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
@@ -87,11 +87,11 @@ class Stream:
         return []
 
     def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
-        """The lane of what is due belongs to one group."""
+        """Asks for the groups, except in the lane of due messages, which has one group."""
         return () if keys.is_due else ((b"XINFO", b"GROUPS", keys.queue),)
 
     def other_groups(self, keys: ReliableKeys, seen: Sequence[Reply]) -> list[Other]:
-        """See there."""
+        """See ``Backend``."""
         if not seen or is_missing(seen[0]):
             return []
         found = [dict(pairs(group)) for group in check(list(seen))[0]]
@@ -104,7 +104,7 @@ class Stream:
     def ack_commands(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other]
     ) -> tuple[Command, ...]:
-        """With other groups, what they have pending is asked, too."""
+        """With other groups, also asks which messages are pending there."""
         acks = ((b"XACK", keys.queue, keys.group, each) for each in ids)
         rest: Iterable[Command] = ((b"XDEL", keys.queue, *ids),)
         if others:
@@ -112,13 +112,13 @@ class Stream:
         return (*acks, *rest, (b"HDEL", keys.notes, *ids))
 
     def acked_ids(self, ids: Sequence[bytes], replies: list[Reply]) -> list[bytes]:
-        """See there."""
+        """See ``Backend``."""
         return [each for each, done in zip(ids, replies, strict=False) if done]
 
     def after_ack(
         self, keys: ReliableKeys, ids: Sequence[bytes], others: Sequence[Other], replies: list[Reply]
     ) -> tuple[Command, ...]:
-        """Deletes what all groups have acknowledged."""
+        """Deletes the messages that all groups have acknowledged."""
         asked_ = iter(replies[len(ids) :])
         pending = {each: [(last, bool(next(asked_))) for _, last in others] for each in ids} if others else {}
         gone = [
@@ -129,9 +129,9 @@ class Stream:
         return ((b"XDEL", keys.queue, *gone),) if gone else ()
 
     def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-        """XCLAIM takes only what is idle still, so that two who found the same do not both get it.
+        """XCLAIM takes only messages that are still idle, so two clients never recover the same message.
 
-        When a message was delivered first is noted here: the claim writes another time over it.
+        The time of the first delivery is stored in the message's note, since the claim overwrites it.
         """
         lanes = (keys.due, keys)
         looks = ((b"XPENDING", lane.queue, lane.group, b"IDLE", idle, b"-", b"+", count) for lane in lanes)
@@ -146,12 +146,12 @@ class Stream:
         return found
 
     def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-        """To claim without counting sets back the time for which it was idle."""
+        """XCLAIM with JUSTID restarts the idle time and counts no delivery."""
         claim: Command = (b"XCLAIM", keys.queue, keys.group, CONSUMER, 0, *ids, b"JUSTID")
         return list((yield from _of_group(claim)))
 
     def inspect(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Delivered]]:
-        """See there."""
+        """See ``Backend``."""
         last = yield from _last_delivered(keys)
         if start < 0:
             (entries,) = yield from execute((b"XREVRANGE", keys.queue, b"+", b"(" + last, b"COUNT", -start))
@@ -164,7 +164,7 @@ class Stream:
         return [_message(keys, entry, 0) for entry in entries]
 
     def pending(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Pending]]:
-        """The messages that were delayed come before the others."""
+        """Messages that were delayed come before the others."""
         lanes = (keys.due, keys)
         summaries = yield Batch(tuple((b"XPENDING", lane.queue, lane.group) for lane in lanes))
         lengths = [0 if is_missing(each) else int(check([each])[0][0]) for each in summaries]
@@ -188,7 +188,7 @@ class Stream:
         ]
 
     def info(self, keys: ReliableKeys, key: bytes) -> Operation[tuple[bytes, int, int]]:
-        """See there."""
+        """See ``Backend``."""
         looks: tuple[Command, ...] = (
             (b"XINFO", b"STREAM", key),
             (b"XPENDING", key, keys.group),
@@ -205,7 +205,7 @@ class Stream:
         return known[b"last-generated-id"], int(waiting), delivered
 
     def dead_letters(self, keys: ReliableKeys, count: int) -> Operation[list[DeadLetter]]:
-        """See there."""
+        """See ``Backend``."""
         (entries,) = yield from execute((b"XRANGE", keys.dead, b"-", b"+", b"COUNT", count))
         return [
             dead_letter(_message(keys, entry, 0), dict(pairs(entry[1])).get(b"note")) for entry in entries
@@ -213,7 +213,7 @@ class Stream:
 
 
 def is_missing(reply: Reply) -> bool:
-    """Whether there is no such stream, or no group of it, or not any more."""
+    """Whether a reply says that the stream or its group does not exist, or was deleted during a wait."""
     return isinstance(reply, ServerReplyError) and (
         reply.code in ("NOGROUP", "UNBLOCKED") or "no such key" in str(reply)
     )
@@ -231,7 +231,7 @@ def _message(
 
 
 def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> Operation[list[Delivered]]:
-    """Those of these that are idle still."""
+    """Claim those of some pending messages that are still idle."""
     times = {each: deliveries for each, _, _, deliveries in pending}
     firsts = [
         (b"HSETNX", keys.notes, each, encoded(first=at - since))
@@ -250,7 +250,7 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
 
 
 def _make_group(keys: ReliableKeys) -> Operation[bool]:
-    """False if there is no stream. The lane of what is due has its group from the beginning."""
+    """Create the group; False if there is no stream. The lane of due messages is created with its group."""
     if keys.is_due or not (yield from execute((b"EXISTS", keys.queue)))[0]:
         return False
     (reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))
@@ -260,7 +260,7 @@ def _make_group(keys: ReliableKeys) -> Operation[bool]:
 
 
 def _of_group(command: Command) -> Operation[list[Reply]]:
-    """The reply to a command; nothing if there is no group yet."""
+    """The reply to a command; empty if the stream or the group does not exist."""
     (reply,) = yield Batch((command,))
     found: list[Reply] = [] if is_missing(reply) else check([reply])[0]
     return found
@@ -277,6 +277,6 @@ def _last_delivered(keys: ReliableKeys) -> Operation[bytes]:
 
 
 def _number(native: Reply) -> tuple[int, int]:
-    """An id, to be compared."""
+    """An id as two numbers, so that ids can be compared."""
     ms, _, number = bytes(native).partition(b"-")
     return int(ms), int(number or 0)

@@ -1,4 +1,4 @@
-"""The loop of a worker: take what was left by others, else what waits; acknowledge what went well."""
+"""The loop of a worker: recover a message or pop one, call the handler, and acknowledge or retry it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pressure.text import printable
 
 log: Final = logging.getLogger("pressure.worker")
 
-#: Longest time, in seconds, between two looks for what others left.
+#: Longest time in seconds between two attempts to recover messages, and longest wait of a pop.
 LOOK: Final = 1.0
 
 
@@ -23,32 +23,32 @@ class WorkerOperations(Protocol):
     """The operations that a worker needs."""
 
     def recover(self, count: int, idle: int) -> Operation[list[Delivered]]:
-        """See ``operations``, as for all that follow."""
+        """See ``operations``, also for the methods below."""
 
     def pop(self, count: int, timeout: float) -> Operation[list[Delivered]]:
-        """See there."""
+        """See ``operations``."""
 
     def ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        """See there."""
+        """See ``operations``."""
 
     def retry(self, message: Delivered, delay: float, error: Exception) -> Operation[bool]:
-        """See there."""
+        """See ``operations``."""
 
     def heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        """See there."""
+        """See ``operations``."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How a worker works.
+    """The options of ``work``.
 
     Attributes:
         handle: Called with each message.
-        min_idle: For how long (seconds) others' messages are left alone.
-        heartbeat: Seconds between two heartbeats; None for none.
-        backoff: Seconds until a message that failed is delivered again, by its deliveries; None to leave it.
-        most: How many messages to handle; None for any number.
-        until_empty: End when there is nothing to be delivered.
+        min_idle: Idle time in seconds after which a pending message is recovered.
+        heartbeat: Seconds between two heartbeats; None for no heartbeats.
+        backoff: Returns the seconds until a failed message is retried, by its deliveries; None for no retry.
+        most: How many messages to handle; None for no limit.
+        until_empty: Whether to end when no message can be delivered.
     """
 
     handle: Callable[[Any], Any]
@@ -59,7 +59,7 @@ class WorkerOptions:
     until_empty: bool
 
     def check(self) -> int:
-        """``min_idle`` in milliseconds; raises ValueError for what cannot be meant."""
+        """``min_idle`` in milliseconds. Raises TypeError or ValueError if an option is invalid."""
         if not callable(self.handle):
             raise TypeError(f"handle must be a function of one message, not {self.handle!r}")
         idle = milliseconds(self.min_idle, "min_idle")
@@ -74,7 +74,7 @@ class WorkerOptions:
 def work_loop(
     options: WorkerOptions, idle: int, operations: WorkerOperations, clock: Callable[[], float]
 ) -> CallbackOperation[int]:
-    """Work; how many messages were handled and acknowledged."""
+    """Run a worker; returns how many messages were handled and acknowledged."""
     done = handled = 0
     looked = float("-inf")
     while options.most is None or handled < options.most:
@@ -95,7 +95,7 @@ def work_loop(
 def _handled(
     options: WorkerOptions, operations: WorkerOperations, message: Delivered
 ) -> CallbackOperation[int]:
-    """1 if it was handled and acknowledged."""
+    """Handle one message; returns 1 if it was handled and acknowledged, else 0."""
     ids = [message.id]
     heartbeat = None if options.heartbeat is None else lambda: operations.heartbeat(ids)
     try:

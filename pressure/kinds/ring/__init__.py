@@ -1,4 +1,4 @@
-"""The circular buffer with item locks, defined once for every flavour."""
+"""The methods of ring queues, defined once for every flavour; ``operations`` has what they do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RingMethods"]
 
 
 class RingMethods(Kind[V]):
-    """A circular list whose items are locked while workers have them; at-least-once delivery.
+    """A circular list whose items are locked while workers process them; at-least-once delivery.
 
     An item stays in the list until it is completed. ``claim`` moves it from the front to the back (LMOVE)
     and sets its lock, which expires (SET with NX and PX). If a worker dies or takes too long, the lock
@@ -35,17 +35,17 @@ class RingMethods(Kind[V]):
         host: The server's name or address.
         port: Its port.
         db: Its database number.
-        scripts: Whether to run scripts where the server lets us; without them most methods take two round
-            trips.
-        codec: What turns objects into bytes and back; without one they are bytes.
+        scripts: Whether to run scripts if the server allows them; without scripts, most methods take two
+            round trips.
+        codec: Converts objects to bytes and back; without a codec, values are bytes.
         envelope: Whether to store each item with an id of its own. Without ids, equal items share one lock,
             and ``complete`` removes any one of them.
         key: The key of the list, instead of ``queue:<name>``.
-        locks: What the keys of the locks begin with, instead of ``<key>:lock:``.
+        locks: The prefix of the keys of the locks, instead of ``<key>:lock:``.
 
     Raises:
-        ValueError: Arguments that exclude each other or cannot be meant.
-        TypeError: A name that is neither ``bytes`` nor ``str``, or a ``client`` that is no redis-py client.
+        ValueError: Arguments exclude each other, or one is out of range.
+        TypeError: The name is neither ``bytes`` nor ``str``, or ``client`` is not a redis-py client.
     """
 
     _kind = "ring"
@@ -71,13 +71,13 @@ class RingMethods(Kind[V]):
 
     @method
     def push(self, *values: Sendable[V]) -> Operation[int]:
-        """Add values at the back, together. One round trip.
+        """Add values at the back, in one atomic step (LPUSH). One round trip.
 
         Returns:
             How many items there are now, locked or not.
 
         Raises:
-            TypeError: One of the values cannot be sent; nothing was sent.
+            TypeError: A value cannot be sent; nothing was sent.
         """
         return operations.push(self._context, [self._item_codec.data(value) for value in values])
 
@@ -89,13 +89,13 @@ class RingMethods(Kind[V]):
             lock_ttl: Seconds until the lock expires, unless it is extended.
 
         Returns:
-            The item, which the worker then completes; None if the item is locked, or the queue is empty.
+            The item, which the worker has to complete; None if the item is locked, or the queue is empty.
         """
         return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=False)
 
     @method
     def claim_next(self, lock_ttl: float) -> Operation[Item[V] | None]:
-        """Claim the first item that is not locked, once around at most.
+        """Claim the first item that is not locked; tries each item once at most.
 
         One round trip; without scripts, two for each item that is tried.
 
@@ -103,7 +103,7 @@ class RingMethods(Kind[V]):
             lock_ttl: Seconds until the lock expires, unless it is extended.
 
         Returns:
-            The item, which the worker then completes; None if all items are locked, or there is none.
+            The item, which the worker has to complete; None if all items are locked, or there is none.
         """
         return self._claim(milliseconds(lock_ttl, "lock_ttl", 1), walk=True)
 
@@ -114,11 +114,11 @@ class RingMethods(Kind[V]):
 
     @method
     def complete(self, item: Item[V]) -> Operation[None]:
-        """Remove an item that was worked on, and free its lock. One round trip, or two without scripts.
+        """Remove a processed item, and free its lock. One round trip, or two without scripts.
 
         Raises:
-            ItemLostError: The lock had expired, so that the item may have been done twice, or is being done
-                again. It is removed all the same if it was there; ``removed`` says so.
+            ItemLostError: The lock had expired, so another client may have processed the item, too, or may be
+                doing so. The item was removed if it was still there; the error's ``removed`` says whether.
         """
         return self._complete(item)
 
@@ -134,11 +134,11 @@ class RingMethods(Kind[V]):
 
     @method
     def extend(self, item: Item[V], lock_ttl: float) -> Operation[None]:
-        """Give the item's lock this long from now on. One round trip, or two without scripts.
+        """Set the time to live of the item's lock. One round trip, or two without scripts.
 
         Args:
             item: The item.
-            lock_ttl: Seconds.
+            lock_ttl: Seconds from now until the lock expires.
 
         Raises:
             ItemLostError: The lock had expired; another client may have the item.
@@ -151,19 +151,19 @@ class RingMethods(Kind[V]):
 
     @method
     def release(self, item: Item[V]) -> Operation[bool]:
-        """Free the item's lock before its time: anybody may claim it. One round trip, or two without scripts.
+        """Free the item's lock, so that any client may claim it. One round trip, or two without scripts.
 
         Returns:
-            False if the lock was not ours any more, and nothing was done.
+            False if the lock was no longer ours; then nothing was changed.
         """
         return operations.extend(self._context, self._locks, *_lock_of(item), 0)
 
     @context_manager
     def take(self, lock_ttl: float) -> Block[Item[V]]:
-        """Claim the first item that is not locked for a ``with`` block: completed when the block ends well.
+        """Claim the first unlocked item for a ``with`` block, and complete it at the end.
 
-        When the block ends by an exception the lock is left to expire, so that the item is not tried again at
-        once.
+        After an exception the item is not completed, and its lock stays until it expires, so that the item is
+        not claimed again at once.
 
             with queue.take(lock_ttl=60) as item:
                 work_on(item.value)
@@ -173,7 +173,7 @@ class RingMethods(Kind[V]):
 
         Raises:
             QueueEmptyError: All items are locked, or there is none.
-            ItemLostError: At the end: the lock had expired.
+            ItemLostError: At the end of the block: the lock had expired.
         """
         enter = self._take(milliseconds(lock_ttl, "lock_ttl", 1))
         return Block(enter, lambda item, error: None if error else self._complete(item))
@@ -213,7 +213,7 @@ class RingMethods(Kind[V]):
 
 
 def _lock_of(item: Item[V]) -> tuple[bytes, bytes]:
-    """An item's token and its bytes; raises TypeError for what is no item."""
+    """An item's token and its bytes; raises TypeError if ``item`` is not an item."""
     if not isinstance(item, Item):
         raise TypeError(f"an item is what claim or claim_next returned, not {type(item).__name__}")
     return item.token or b"", item.data

@@ -1,8 +1,7 @@
-"""The scripts of a circular buffer with item locks.
+"""The scripts of ring queues.
 
 Rules:
-    - ``KEYS`` is the list; the key of an item's lock is ``ARGV[1]``, what the locks' names begin with, and
-    the item.
+    - ``KEYS[1]`` is the list. The key of a lock is the prefix of the locks (``ARGV[1]``) and the item.
     - A lock is deleted or extended only while it holds our token.
 """
 
@@ -12,9 +11,8 @@ from typing import Final
 
 from pressure.protocol.lua import Script
 
-#: ``ARGV`` is the locks' beginning, a token, the time to live in milliseconds, and how many items to try; 0
-#: for
-#: as many as there are. The item that was locked, or nil.
+#: Locks an item. ``ARGV`` is the prefix of the locks, a token, the time to live in milliseconds, and how many
+#: items to try; 0 for all. Returns the item, or nil.
 CLAIM: Final = Script(
     b"""
 local ring, locks, token, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
@@ -29,8 +27,8 @@ return nil
 """
 )
 
-#: ``ARGV`` is the locks' beginning, a token, an item. Whether the lock was ours, and how many items were
-#: removed.
+#: Removes an item and its lock. ``ARGV`` is the prefix of the locks, a token, an item. Returns whether the
+#: lock was ours, and how many items were removed.
 COMPLETE: Final = Script(
     b"""
 local lock = ARGV[1] .. ARGV[3]
@@ -41,7 +39,8 @@ return {ours and 1 or 0, removed}
 """
 )
 
-#: The same arguments, and a time to live in milliseconds, or 0 to free the lock. Whether the lock was ours.
+#: Extends a lock. ``ARGV`` goes on with a time to live in milliseconds; 0 frees the lock. Returns whether the
+#: lock was ours.
 EXTEND: Final = Script(
     b"""
 local lock = ARGV[1] .. ARGV[3]

@@ -1,10 +1,9 @@
-"""What is done with a circular buffer with item locks, as generators over batches.
+"""The operations on ring queues, as generators over batches.
 
 Rules:
-    - An item never leaves the list before it is completed: to claim it is to move it to the back and to lock
-    it.
-    - Without scripts moving and locking are two round trips. What was locked is looked for once more, since
-      whoever had it may have completed it in between.
+    - An item stays in the list until it is completed: a claim moves it to the back and locks it.
+    - Without scripts, a claim moves and locks in two round trips. With the lock it checks that the item is
+      still in the list, since another client may have completed it in between.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 @creating
 def push(ctx: KindContext, items: Sequence[bytes]) -> Operation[int]:
-    """Add items at the back; how many there are then."""
+    """Add items at the back; returns how many there are then."""
     (length,) = yield from execute((b"LPUSH", ctx.keys.main, *items) if items else (b"LLEN", ctx.keys.main))
     return int(length)
 
 
 @operation
 def peek(ctx: KindContext, count: int) -> Operation[list[bytes]]:
-    """The items that are tried next, locked or not, which stay where they are."""
+    """The items at the front, locked or not; they stay where they are."""
     return (yield from front(ctx.keys.main, count))
 
 
@@ -43,7 +42,7 @@ def length(ctx: KindContext) -> Operation[int]:
 def claim(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool) -> Operation[bytes | None]:
     """Move the item at the front to the back and lock it; None if it is locked already, or there is none.
 
-    With ``walk``, go on to the next until one can be locked, once around at most.
+    With ``walk``, try further items until one can be locked, each item once at most.
     """
     item = yield from eval_script(ctx.server, CLAIM, (ctx.keys.main,), locks, token, ttl, 0 if walk else 1)
     if item is NO_SCRIPTS:
@@ -72,7 +71,7 @@ def _walk(ctx: KindContext, locks: bytes, token: bytes, ttl: int, *, walk: bool)
 
 @modifying
 def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Operation[tuple[bool, bool]]:
-    """Remove an item and free its lock; whether the lock was ours still, and the item there."""
+    """Remove an item and free its lock; returns whether the lock was still ours, and the item in the list."""
     reply = yield from eval_script(ctx.server, COMPLETE, (ctx.keys.main,), locks, token, item)
     if reply is not NO_SCRIPTS:
         ours, removed = reply
@@ -90,7 +89,7 @@ def complete(ctx: KindContext, locks: bytes, token: bytes, item: bytes) -> Opera
 
 @modifying
 def extend(ctx: KindContext, locks: bytes, token: bytes, item: bytes, ttl: int) -> Operation[bool]:
-    """Give a lock that is ours another time to live, or free it (0); False if it is not ours."""
+    """Set the time to live of our lock in milliseconds; 0 frees it. False if the lock is not ours."""
     reply = yield from eval_script(ctx.server, EXTEND, (ctx.keys.main,), locks, token, item, ttl)
     if reply is not NO_SCRIPTS:
         return bool(reply)
@@ -100,7 +99,7 @@ def extend(ctx: KindContext, locks: bytes, token: bytes, item: bytes, ttl: int) 
 
 
 def _change(ctx: KindContext, lock: bytes, token: bytes, step: Command) -> Operation[bool]:
-    """Do something to a lock if it is ours; whether it was."""
+    """Run a command on a lock if the lock is ours; returns whether it was."""
 
     def decide(seen: list[Reply]) -> tuple[Sequence[Command], bool]:
         ours = seen[0] == token
@@ -112,7 +111,7 @@ def _change(ctx: KindContext, lock: bytes, token: bytes, step: Command) -> Opera
 
 @operation
 def items(ctx: KindContext, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
-    """All items, the one at the front first, and whether each is locked; two moments apart."""
+    """All items, the one at the front first, and whether each is locked (read in a second round trip)."""
     (found,) = yield from execute((b"LRANGE", ctx.keys.main, 0, -1))
     if not found:
         return []

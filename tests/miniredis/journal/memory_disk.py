@@ -73,14 +73,14 @@ class MemoryFile(File):
         self.inode, self._disk = inode, disk
         self.size = len(inode.data)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         def half() -> None:
             self._add(data[: len(data) // 2])
 
         self._disk.step("write", half)
         self._add(data)
 
-    def _add(self, data: bytes) -> None:
+    def _add(self, data: bytes | memoryview) -> None:
         self.inode.data += data
         self.size = len(self.inode.data)
 

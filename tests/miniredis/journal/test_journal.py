@@ -344,7 +344,7 @@ def test_keys_that_expired_while_the_server_was_away_are_gone_and_say_so() -> No
     again.engine.receive(again.session, encode("GET", "k"), later)
     again.engine.settle(later)
     assert again.session.take_output() == b"$-1\r\n"
-    assert again.engine.recording.take()[-1] == [b"DEL", b"k"]
+    assert again.engine.recording.take().endswith(encode("DEL", "k"))
 
 
 def test_a_key_that_an_effect_makes_permanent_is_there_though_its_time_had_come() -> None:
