@@ -11,6 +11,7 @@ from itertools import product
 from typing import Final
 
 from .durable import loading, replaying, saving
+from .durable_queues import PROCESSES, QUEUES, beside_durable
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
@@ -222,6 +223,17 @@ def queue_rows() -> Iterator[Row]:
         )  # fmt: skip
 
 
+def durable_queue_rows() -> Iterator[Row]:
+    """Queues on the disk that processes share."""
+    for name, queue in QUEUES.items():
+        if queue.is_peer:
+            what = f"put and get, {PROCESSES} processes, pressure, appendfsync {queue.policy}"
+            yield Row(
+                f"durable-queues-{name}", "durable-queues", what, "pairs/s", name,
+                Target(3.0), beside_durable(name),
+            )  # fmt: skip
+
+
 def healing_rows() -> Iterator[Row]:
     """Roles whose holders have died."""
     for name in DEATHS:
@@ -277,7 +289,8 @@ def history_rows() -> Iterator[Row]:
 
 TABLE: Final = (
     rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
-    durable_rows, queue_rows, healing_rows, kind_rows, spark_rows, history_rows, peer_rows,
+    durable_rows, queue_rows, durable_queue_rows, healing_rows, kind_rows, spark_rows, history_rows,
+    peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

@@ -17,11 +17,25 @@ LUA: Final = "pressure/protocol/lua.py"
 
 SCRIPTS: Final = (
     Guilty(
-        "has a script keep its role when it fails",
+        "has a script keep the role of a client that does not wait for a message",
+        LUA,
+        "    if wait then take() end\n    keep = wait\n",
+        "    take()\n    keep = true\n",
+        ("get-nowait.empty",),
+    ),
+    Guilty(
+        "has a script keep the role of a client that does not wait for room",
+        LUA,
+        "  if room == 0 and not keep then return 'full' end\n",
+        "  keep = keep or room == 0\n",
+        ("put-nowait.full",),
+    ),
+    Guilty(
+        "has a script keep the role when a message is settled",
         LUA,
         "if not keep then release() end",
-        "if not keep and status == 'ok' then release() end",
-        ("put-nowait.full", "get-nowait.empty", "decided.role-back-on-error"),
+        "if not keep and mode == 'free' then release() end",
+        ("decided.reliable-done",),
     ),
     Guilty(
         "has a script leave two tokens",
@@ -33,8 +47,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script pass the bound by one",
         LUA,
-        "uncounted = set_token(limit == 0 or length < limit) or uncounted",
-        "uncounted = set_token(limit == 0 or length <= limit) or uncounted",
+        "    uncounted = set_token(limit == 0 or length < limit) or uncounted",
+        "    uncounted = set_token(limit == 0 or length <= limit) or uncounted",
         ("put.leaves-full", "queue.synchronized"),
     ),
     Guilty(
@@ -82,8 +96,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script refill though the queue is over-full",
         LUA,
-        "set_token(limit == 0 or call('LLEN', KEYS[6]) < limit)",
-        "set_token(true)",
+        "set_token(limit == 0 or length < limit) or uncounted\n  count(",
+        "set_token(true) or uncounted\n  count(",
         ("get.over-full", "decided.drains-to-bound"),
     ),
     Guilty(
@@ -125,8 +139,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script let other producers in between its values",
         LUA,
-        "    keep = wait\n    return 'full'\n",
-        "    return 'full'\n",
+        "if room < wanted then keep = wait end",
+        "keep = keep and room == wanted",
         ("decided.many",),
     ),
 )

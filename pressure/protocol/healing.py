@@ -115,11 +115,12 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
 
     It is owed if a dead client should have pushed it: a producer may wait for it for ever. If that producer
     was not waiting but about to put, the queue exceeds its bound by one value, once, as with the documents'
-    own clients. Several tokens are left by a client that may push and not trim.
+    own clients. Several tokens are left by a client that may push and not trim. The list of
+    messages is watched, too: a script that fills the queue changes neither the role nor an absent token.
     """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
-        (b"WATCH", keys.producer_free, keys.not_full, keys.bound),
+        (b"WATCH", keys.producer_free, keys.not_full, keys.bound, keys.queue),
         (b"LLEN", keys.producer_free),
         (b"LLEN", keys.not_full),
         (b"GET", keys.bound),

@@ -3,6 +3,8 @@
 Rules:
     - A script checks everything that can fail before its first write. If a command fails all the same, it
       first gives back role and token (``release``), since Redis does not undo what a script has done.
+    - A script pops a free role only to keep it (``take``): no other client can see a pop that the script undoes
+      itself. For the same reason it leaves the token in place while there is room.
     - A script of a client that holds the role, or has popped it, first compares the holder key.
     - A script that frees the role marks the id in the holder key as released.
     - Afterwards ``:not_full`` has one element if there is room, and none if there is not.
@@ -36,8 +38,8 @@ class Script:
 #: ``free`` and ``holder`` are the keys of the role; ``me`` is the id of the hold; ``lease`` is in
 #: milliseconds, 0 for none. ``mode`` says what the hold has already: nothing (``free``), the role but not yet
 #: its id in the holder key (``popped``), the role (``role``), role and token (``token``). ``expected`` is the
-#: value of the holder key as long as the hold has the role. Most scripts free the role in the end, so they
-#: write the released id (``mark``) first, and ``me`` only if they keep the role.
+#: value of the holder key as long as the hold has the role. Most scripts free the role in the
+#: end or leave it free: they write the released id (``mark``), and ``me`` only if they keep the role.
 _BEGINNING: Final = b"""
 local bound_key, closed, free, holder, not_full = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local me, mode, lease, expected = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -58,6 +60,7 @@ local function try(...)
 end
 
 local function set_token(room)
+  if redis.pcall('LLEN', not_full) == (room and 1 or 0) then return nil end
   if not room then return try('DEL', not_full) end
   return try('LPUSH', not_full, 0) or try('LTRIM', not_full, 0, 0)
 end
@@ -69,11 +72,16 @@ local function say(how, what)
   return how('SET', holder, what, 'PX', lease)
 end
 
+local function take()
+  if not held then call('RPOP', free) end
+  held = true
+end
+
 local function release()
   local refused = nil
   if token then refused = set_token(true) end
-  if held then
-    local taken = try('LPUSH', free, 0)
+  if held or said then
+    local taken = held and try('LPUSH', free, 0)
     uncounted = say(try, taken and me or mark) or uncounted
     refused = taken or refused
   end
@@ -149,35 +157,26 @@ local function main()
   if call('EXISTS', closed) == 1 then return 'closed' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
   local tokens, length = call('LLEN', not_full), call('LLEN', KEYS[6])
-  say(call, mark)
-  if not held then
-    call('RPOP', free)
-    held = true
-  end
-  if not token and tokens > 0 then
-    call('RPOP', not_full)
-    token = true
-  end
   local wanted = #ARGV - 7
   local room = wanted
   if not overfill then
-    if not token then
+    if not token and tokens == 0 then
       room = 0
     elseif limit > 0 then
       room = math.min(wanted, math.max(limit - length, 1))
     end
   end
+  keep = more
+  if room < wanted then keep = wait end
+  if room == 0 and not keep then return 'full' end
+  say(call, keep and me or mark)
+  if keep then take() end
   if room > 0 then
     length = push(8, 7 + room, length)
     stored, token = room, false
     uncounted = set_token(limit == 0 or length < limit) or uncounted
   end
-  if room < wanted then
-    keep = wait
-    return 'full'
-  end
-  keep = more
-  return 'ok'
+  return room < wanted and 'full' or 'ok'
 end
 """
     + _END
@@ -190,10 +189,10 @@ GET: Final = Script(
     _BEGINNING
     + b"local most_bytes = %d\n" % MOST_BYTES
     + b"""
-local function settle(bound, number, size)
+local function settle(bound, length, number, size)
   local limit = bound and limit_of(bound)
   if not limit then return end
-  uncounted = set_token(limit == 0 or call('LLEN', KEYS[6]) < limit) or uncounted
+  uncounted = set_token(limit == 0 or length < limit) or uncounted
   count(KEYS[7], KEYS[8], number, size)
 end
 
@@ -233,12 +232,11 @@ local function main()
   if not bound and number == 0 then return 'gone' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
   local is_closed = call('EXISTS', closed) == 1
-  call('LLEN', KEYS[6])
-  if not held then
-    call('RPOP', free)
-    held = true
+  local length = call('LLEN', KEYS[6])
+  if reliable then
+    take()
+    say(call, me)
   end
-  if reliable then say(call, me) end
   if bound and reliable then
     move_to_unacked()
   elseif bound and most > 0 then
@@ -246,6 +244,7 @@ local function main()
   end
   if #values + number == 0 then
     if is_closed then return 'closed' end
+    if wait then take() end
     keep = wait
     return wait and 'wait' or 'empty'
   end
@@ -254,7 +253,8 @@ local function main()
     return 'ok'
   end
   for _, value in ipairs(values) do size = size + #value end
-  settle(bound, number + #values, size)
+  settle(bound, length - #values, number + #values, size)
+  uncounted = say(try, mark) or uncounted
   return 'ok'
 end
 """
@@ -315,10 +315,6 @@ local function main()
   local is_closed = call('EXISTS', closed) == 1
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
   say(call, mark)
-  if not held then
-    call('RPOP', free)
-    held = true
-  end
   if is_closed then return 'closed' end
   call('LPUSH', closed, 0, 0)
   return 'ok'

@@ -6,12 +6,15 @@ it, too (``healing``); a repair needs no such client, and corrects other keys as
 Rules:
     - Without ``force`` the role of a dead holder is freed (see ``liveness``), after two probes, or at once if
       it was a hold of this process. With ``force`` every held role is freed.
+    - Messages and the mark of a close are put back only while no client holds the consumer role: a live
+      consumer puts them back itself.
     - A queue without ``:bound`` is a Delete that did not finish: repair finishes it. A queue without its
       roles' lists is a Create that did not finish: freeing the roles finishes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pressure.protocol import liveness
@@ -136,17 +139,18 @@ def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Find
     return True
 
 
-def _restore_orphans(ctx: Context, found: _Findings) -> Operation[None]:
-    """Put back unacknowledged messages if no client holds the consumer role."""
-    keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"LLEN", keys.consumer_free), (b"LLEN", keys.unacked))
-    _, free, orphans = check((yield Batch(((b"WATCH", keys.consumer_free, keys.unacked), *looks))))
-    if not free or not orphans:
+def _unless_consumed(
+    ctx: Context, key: bytes, commands: Callable[[int], tuple[Command, ...]]
+) -> Operation[int]:
+    """Send the commands for a list of this length if no client holds the consumer role; returns their number."""
+    free = ctx.keys.consumer_free
+    looks: tuple[Command, ...] = ((b"WATCH", free, key), (b"LLEN", free), (b"LLEN", key))
+    _, is_free, length = check((yield Batch(looks)))
+    work = commands(length) if is_free else ()
+    if not work:
         yield Batch(((b"UNWATCH",),))
-        return
-    replies = yield Batch(atomic(*(put_back(ctx),) * orphans))
-    if was_done(replies):
-        found.note_put_back(orphans)
+        return 0
+    return len(work) if was_done((yield Batch(atomic(*work)))) else 0
 
 
 def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
@@ -171,7 +175,8 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
     """Correct the keys that the holders of free roles would change: role lists, token, marks, counters."""
     keys = ctx.keys
     if settled[CONSUMER]:
-        yield from _restore_orphans(ctx, found)
+        orphans = yield from _unless_consumed(ctx, keys.unacked, lambda count: (put_back(ctx),) * count)
+        found.note_put_back(orphans)
     owed = CONSUMER in found.freed
     if settled[PRODUCER] or owed:
         yield from _restore_token(ctx, owed, found)
@@ -180,7 +185,8 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         if count > 1:
             found.done.append(f"reduced :{role.name}_free from {count} elements to one")
     if settled[CONSUMER]:
-        found.note_mark((yield from _restore_mark(ctx)))
+        marks = yield from _unless_consumed(ctx, keys.closed, lambda count: (mark_back(ctx),) * (count == 1))
+        found.note_mark(marks == 1)
     if all(settled.values()):
         found.note_counted(*(yield from restore_counters(ctx)))
 
@@ -197,18 +203,3 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
         found.done.append(
             what if token.tokens else "restored the token in :not_full, which says that there is room"
         )
-
-
-def _restore_mark(ctx: Context) -> Operation[bool]:
-    """Push back the mark that a consumer popped before it died.
-
-    A live consumer pushes it back itself, so this does nothing unless the role is free.
-    """
-    keys = ctx.keys
-    looks: tuple[Command, ...] = ((b"LLEN", keys.consumer_free), (b"LLEN", keys.closed))
-    _, free, marks = check((yield Batch(((b"WATCH", keys.consumer_free, keys.closed), *looks))))
-    if not free or marks != 1:
-        yield Batch(((b"UNWATCH",),))
-        return False
-    replies = yield Batch(atomic(mark_back(ctx)))
-    return was_done(replies)

@@ -39,7 +39,10 @@ def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
         *("hand-over", "expiring", "kinds", "healing-own"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("crowd", "length", "memory", "start", "pressure", "healing", "durable")
+            for name in (
+                *("crowd", "length", "memory", "start", "pressure", "healing"),
+                *("durable", "durable-queues"),
+            )
         ),
     ],
 )

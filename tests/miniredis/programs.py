@@ -19,7 +19,7 @@ from conformance.targets import find_real_redis
 from ..forks import forks
 from ..waiting import PATIENCE, until
 
-__all__ = ["PROGRAMS", "in_background", "is_up", "run", "running"]
+__all__ = ["PROGRAMS", "at_work_in", "in_background", "is_up", "run", "running"]
 
 PROGRAMS = ["miniredis", "redis-server"]
 
@@ -34,7 +34,13 @@ def start(program: str, *words: str, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def run(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """Runs one of them in a folder until it ends."""
+    """Runs one of them in a folder until it ends; no server stays behind in the background."""
+    with none_left(folder):
+        return ended(program, folder, *words)
+
+
+def ended(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs one of them in a folder until its first process ends."""
     with start(program, *words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             output, errors = process.communicate(timeout=PATIENCE)
@@ -42,6 +48,25 @@ def run(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[
             process.kill()
             raise
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+@contextmanager
+def none_left(folder: Path) -> Iterator[None]:
+    """Kills the servers that still run in a folder at the end, also those that do not answer or are no children."""
+    try:
+        yield
+    finally:
+        for pid in at_work_in(folder):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def at_work_in(folder: Path) -> Iterator[int]:
+    """Other processes whose current directory is in a folder; none where the system does not tell."""
+    for each in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if each.readlink().is_relative_to(folder.resolve()) and int(each.parent.name) != os.getpid():
+                yield int(each.parent.name)
 
 
 @contextmanager
@@ -53,15 +78,18 @@ def running(
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[subprocess.Popen[bytes], redis.Redis]]:
     """A server that was started in a folder, and a client of the Unix socket ``s`` that it has to have there."""
-    with start(
-        program,
-        *words,
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    with (
+        none_left(folder),
+        start(
+            program,
+            *words,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+    ):
         try:
             assert process.stdin is not None
             process.stdin.write(stdin.encode())
@@ -85,13 +113,11 @@ def is_up(client: redis.Redis) -> bool:
 
 
 @contextmanager
-def in_background(folder: Path) -> Iterator[tuple[redis.Redis, int]]:
-    """The client and the process id of a server that was started in the background; kills it at the end."""
-    with client_of(folder) as client:
-        until(lambda: is_up(client), "the server in the background answers")
-        pid = int(client.info("server")["process_id"])
-        try:
-            yield client, pid
-        finally:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+def in_background(program: str, folder: Path, *words: str) -> Iterator[tuple[redis.Redis, int]]:
+    """A server that goes to the background in a folder: its client and its process id."""
+    with none_left(folder):
+        done = ended(program, folder, *words, "--daemonize", "yes")
+        assert (done.returncode, done.stderr) == (0, b"")
+        with client_of(folder) as client:
+            until(lambda: is_up(client), "the server in the background answers")
+            yield client, int(client.info("server")["process_id"])

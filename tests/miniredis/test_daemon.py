@@ -13,7 +13,7 @@ import pytest
 import miniredis
 
 from ..waiting import PATIENCE, until
-from .programs import PROGRAMS, in_background, is_up, run, running
+from .programs import PROGRAMS, at_work_in, in_background, is_up, run, running
 
 FLAGS = ["--port", "0", "--unixsocket", "s", "--save", "", "--bind", "127.0.0.1"]
 
@@ -23,12 +23,6 @@ pytestmark = pytest.mark.usefixtures("redis_7_0")
 @pytest.fixture(params=PROGRAMS)
 def program(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-def background(program: str, folder: Path, *flags: str) -> None:
-    """Starts a server that goes to the background; returns when the command has ended."""
-    done = run(program, folder, *FLAGS, "--daemonize", "yes", *flags)
-    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def state(pid: int) -> str:
@@ -42,8 +36,7 @@ def state(pid: int) -> str:
 def test_a_daemon_has_a_session_a_log_and_a_pid_file_of_its_own(program: str, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     files = ["--dir", "data", "--unixsocket", "../s", "--logfile", "log", "--pidfile", "pid"]
-    background(program, tmp_path, *files)
-    with in_background(tmp_path) as (client, pid):
+    with in_background(program, tmp_path, *FLAGS, *files) as (client, pid):
         until(lambda: (tmp_path / "data" / "pid").read_text() == f"{pid}\n", "the pid file is there")
         assert os.getsid(pid) == pid
         assert {str(Path(f"/proc/{pid}/fd/{each}").readlink()) for each in range(3)} == {os.devnull}
@@ -52,6 +45,14 @@ def test_a_daemon_has_a_session_a_log_and_a_pid_file_of_its_own(program: str, tm
         client.shutdown()
         until(lambda: state(pid) == "Z", "the server has ended")
     assert not (tmp_path / "data" / "pid").exists()
+
+
+def test_a_server_in_the_background_is_killed_though_nobody_asked_for_it(
+    program: str, tmp_path: Path
+) -> None:
+    """As where a test expects an error, and the server starts."""
+    assert run(program, tmp_path, *FLAGS, "--daemonize", "yes").returncode == 0
+    until(lambda: not [*at_work_in(tmp_path)], "no process is left")
 
 
 def test_the_pid_file_of_a_server_in_the_foreground_goes_when_it_is_stopped(

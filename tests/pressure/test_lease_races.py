@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, count
 from typing import Any
 
 import pytest
@@ -107,6 +108,53 @@ def test_renewing_at_any_moment_does_not_disturb_a_failing_operation() -> None:
         assert simulation.ask("LLEN", simulation.keys.producer_free) == 1
 
     assert every_run(run) > 3
+
+
+#: What a client does as a holder in several transactions, and how many values there are before it.
+LONG_WORK: dict[str, tuple[int, Any]] = {
+    "a put that fills the queue": (1, PUT),
+    "put_many beyond what fits": (0, operation(protocol.put_many, [b"1", b"2", b"3"], a_while)),
+    "get_many of more than one reply brings": (40, operation(protocol.get_many, a_while, 40)),
+}
+
+
+@pytest.mark.parametrize("name", LONG_WORK)
+def test_a_client_whose_role_is_freed_after_its_lease_was_renewed_writes_nothing_more(name: str) -> None:
+    """A transaction that is tried again ends the watch of the holder key, which then has to be watched anew."""
+    there, work = LONG_WORK[name]
+    freed = [freed_after_renewal(there, work, *moments) for moments in combinations(range(1, 12), 2)]
+    assert freed.count(True) > 3
+
+
+def freed_after_renewal(there: int, work: Any, renewed: int, freed: int) -> bool:
+    """Renews a lease before one step of a client and frees its role before another; whether it had the role."""
+    simulation = Simulation(lambda _: 0, lease=60)
+    keys, before = simulation.keys, None
+    simulation.do(operation(protocol.create, max(there + 1, 2)))
+    simulation.do(operation(protocol.put_many, [b"a"] * there, a_while))
+    worker = simulation.actor("worker").will(work)
+    for step in count(1):
+        if step == renewed:
+            simulation.do(operation(protocol.renew, worker.context.holds._live))
+        if step == freed:
+            holders = {simulation.ask("GET", key) for key in (keys.producer, keys.consumer)}
+            simulation.do(operation(protocol.repair, force=True))
+            before = written(simulation) if holders & worker.context.holds._live else None
+        if not worker.can_go_on:
+            break
+        worker.go_on()
+    assert before in (None, written(simulation))
+    return before is not None
+
+
+def written(simulation: Simulation) -> list[Any]:
+    """What only the holders of the roles write."""
+    keys = simulation.keys
+    lists = [keys.queue, keys.producer_free, keys.consumer_free]
+    return [
+        *(simulation.ask("LRANGE", key, 0, -1) for key in lists),
+        *(simulation.ask("GET", key) for key in (keys.producer, keys.consumer)),
+    ]
 
 
 def test_a_consumer_whose_lease_is_renewed_does_not_keep_a_delete_waiting() -> None:

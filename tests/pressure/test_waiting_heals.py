@@ -113,6 +113,20 @@ def test_a_producer_that_waits_for_room_restores_a_token_that_got_lost(simulatio
     assert PROBE_INTERVAL <= seconds_of(simulation, PUT) <= LATEST
 
 
+@pytest.mark.parametrize("step", range(8))
+def test_a_put_that_fills_the_queue_beside_a_repair_leaves_no_token(
+    simulation: Simulation, step: int
+) -> None:
+    simulation.ask("DEL", simulation.keys.not_full)
+    doctor = simulation.actor("doctor").will(operation(protocol.repair))
+    for _ in range(step):
+        simulation.step()
+    simulation.do(operation(protocol.put, b"v", at_once, overfill=True))
+    simulation.run()
+    assert isinstance(doctor.results[0], protocol.RepairReport)
+    assert simulation.ask("LLEN", simulation.keys.not_full) == 0
+
+
 def test_a_delete_that_waits_for_a_dead_holder_finishes(simulation: Simulation) -> None:
     stopped(simulation, "dead", GET).kill()
     assert seconds_of(simulation, operation(protocol.delete, for_a_while)) <= LATEST

@@ -133,5 +133,6 @@ def test_a_process_that_has_the_directory_and_does_not_answer_is_named(
         named = f"process {first.process.pid} serves this directory"
         with pytest.raises(pressure.ConnectionFailedError, match=named):
             jobs.put("v")
-        first.process.send_signal(signal.SIGCONT)
+    first.process.send_signal(signal.SIGCONT)
+    with Queue("jobs", url=url) as jobs:
         jobs.put("v")

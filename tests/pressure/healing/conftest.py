@@ -111,5 +111,6 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody finds out by looking that a holder is dead."""
+    """Nobody finds out by looking that a holder is dead; a client that is blocked stays so until it is cut."""
     set_looks(monkeypatch, 1e6)
+    monkeypatch.setattr("pressure.queue.SLICE", 1e6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,7 +12,9 @@ import pytest
 import redis
 
 from pressure import OutcomeUnknownError, PressureError, QueueEmptyError, QueueInUseError
-from tests.pressure.conftest import Task, execute, invariant, waiting
+from pressure.execution import Execution
+from pressure.protocol import Wait
+from tests.pressure.conftest import DEADLINE, Task, execute, invariant, waiting
 
 from .conftest import JOBS, SOON, Make, cut
 
@@ -80,6 +83,49 @@ def test_a_thread_whose_blocked_put_was_cut_puts_at_once(make: Make, raw: redis.
     invariant(raw)
 
 
+@pytest.fixture
+def between_waits(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Stops the first client whose wait has timed out before it waits again: that it has, and that it may."""
+    timed_out, may_wait, advance = threading.Event(), threading.Event(), Execution.advance
+
+    def stop(execution: Execution[Any], replies: list[Any]) -> None:
+        waited = isinstance(execution.step, Wait)
+        advance(execution, replies)
+        if waited and isinstance(execution.step, Wait):
+            timed_out.set()
+            assert may_wait.wait(DEADLINE)
+
+    monkeypatch.setattr(Execution, "advance", stop)
+    return timed_out, may_wait
+
+
+@pytest.mark.parametrize("work", ["get", "put"])
+def test_a_client_that_was_cut_between_two_waits_goes_on_at_once(
+    make: Make, raw: redis.Redis, task: Run, between_waits: tuple[threading.Event, threading.Event], work: str
+) -> None:
+    timed_out, may_wait = between_waits
+    queue = make()
+    queue.create(1)
+    if work == "put":
+        queue.put(b"1")
+
+    def whole() -> None:
+        with pytest.raises(OutcomeUnknownError):
+            queue.get() if work == "get" else queue.put(b"2")
+        if work == "get":
+            queue.put_nowait(b"1")
+        queue.get_nowait()
+        if work == "put":
+            queue.put_nowait(b"2")
+
+    waiter = task(whole)
+    assert timed_out.wait(DEADLINE)
+    cut(raw)
+    may_wait.set()
+    waiter.result()
+    invariant(raw)
+
+
 @pytest.mark.usefixtures("no_looks")
 def test_another_thread_of_the_process_goes_on_at_once(make: Make, raw: redis.Redis, task: Run) -> None:
     queue, other = make(), make()
@@ -124,6 +170,7 @@ def test_who_was_cut_in_a_block_and_replaced_acknowledges_nothing(make: Make, ra
     invariant(raw)
 
 
+@pytest.mark.usefixtures("no_looks")
 def test_three_workers_of_whom_one_is_cut_take_all_values(make: Make, raw: redis.Redis, task: Run) -> None:
     queue = make()
     queue.create()

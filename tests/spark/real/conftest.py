@@ -48,6 +48,6 @@ def on_real(real_server: Address) -> Iterator[Callable[..., Place]]:
         yield lambda kind="pressure", bound=0: Place(real_server.url, kind, stack, bound)
 
 
-def options(place: Place, **more: object) -> dict[str, str]:
+def options(place: Any, **more: object) -> dict[str, str]:
     given = {"queue": place.name, "url": place.url, "kind": place.kind, "lease": 2}
     return {name: str(value) for name, value in {**given, **more}.items()}

@@ -15,7 +15,7 @@ from .conftest import options
 pytestmark = pytest.mark.spark
 
 
-def drained(spark: Any, place: Place, target: Place, checkpoint: Path, **given: object) -> Any:
+def drained(spark: Any, place: Any, target: Any, checkpoint: Path, **given: object) -> Any:
     """Run a query from one queue to another until there is nothing left."""
     rows = spark.readStream.format("pressure").options(**options(place, format="text", **given)).load()
     query = (
