@@ -3,8 +3,8 @@
 Rules:
     - A script checks everything that can fail before its first write. If a command fails all the same, it
       first gives back role and token (``release``), since Redis does not undo what a script has done.
-    - A script pops a free role only to keep it (``take``): no other client can see a pop that the script undoes
-      itself. For the same reason it leaves the token in place while there is room.
+    - A script pops a free role only to keep it (``take``): no other client can see a pop that the script
+      undoes itself. For the same reason it leaves the token in place while there is room.
     - A script of a client that holds the role, or has popped it, first compares the holder key.
     - A script that frees the role marks the id in the holder key as released.
     - Afterwards ``:not_full`` has one element if there is room, and none if there is not.

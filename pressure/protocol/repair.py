@@ -142,7 +142,7 @@ def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Find
 def _unless_consumed(
     ctx: Context, key: bytes, commands: Callable[[int], tuple[Command, ...]]
 ) -> Operation[int]:
-    """Send the commands for a list of this length if no client holds the consumer role; returns their number."""
+    """Send the commands for a list if no client holds the consumer role; returns how many were run."""
     free = ctx.keys.consumer_free
     looks: tuple[Command, ...] = ((b"WATCH", free, key), (b"LLEN", free), (b"LLEN", key))
     _, is_free, length = check((yield Batch(looks)))
