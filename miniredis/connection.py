@@ -6,7 +6,7 @@ import contextlib
 import socket
 from typing import TYPE_CHECKING, Final, Protocol
 
-from .engine.backlog import FREE
+from .engine.output_limits import FREE
 from .engine.requests import READ_SIZE
 from .engine.unsent import Unsent
 from .forks import close_copy
@@ -153,7 +153,7 @@ class Connection:
         self._watch(now)
 
     def _is_too_long(self, more: int, now: Instant) -> bool:
-        return self._runner.engine.backlogs.is_too_long(self._session, len(self._unsent) + more, now)
+        return self._runner.engine.output_limits.is_too_long(self._session, len(self._unsent) + more, now)
 
     def _watch(self, now: Instant) -> None:
         """Watches for the next event; disconnects a closing client once its replies are sent."""

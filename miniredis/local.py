@@ -13,8 +13,8 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from .engine.backlog import FREE
 from .engine.client_flags import CLOSING
+from .engine.output_limits import FREE
 from .engine.unsent import Unsent
 from .tick_runner import PARENTS, RE_ENTRANT
 
@@ -111,7 +111,7 @@ class LocalClient:
 
     def _reads_too_little(self, now: Instant) -> bool:
         size = len(self._inbox)
-        return size > FREE and self._runner.engine.backlogs.is_too_long(self._session, size, now)
+        return size > FREE and self._runner.engine.output_limits.is_too_long(self._session, size, now)
 
     def _send(self, data: bytes) -> None:
         if self._ended:
@@ -191,7 +191,7 @@ class LocalSocket(LocalClient):
                 if not inbox:
                     return b""
             piece = inbox.take(size)
-            if self._runner.engine.backlogs.over:
+            if self._runner.engine.output_limits.over:
                 self._reads_too_little(self._runner.clock.now())  # forgets the soft limit if it read enough
             return piece
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from .descriptors import PAUSE, Rejection, Spare
-from .engine.backlog import FREE
+from .engine.output_limits import FREE
 from .engine.requests import READ_SIZE
 from .engine.unsent import SENT_AT_ONCE, Unsent
 from .forks import close_copy
@@ -249,7 +249,7 @@ class StreamConnection:
         return len(self._unsent) + self._on_the_way
 
     def _is_too_long(self, now: Instant) -> bool:
-        return self._runner.engine.backlogs.is_too_long(self._session, self.unsent, now)
+        return self._runner.engine.output_limits.is_too_long(self._session, self.unsent, now)
 
     def _wake(self) -> None:
         self._more.set()

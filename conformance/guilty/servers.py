@@ -114,7 +114,7 @@ SERVERS: Final = (
         "keeps the key of an empty list",
         "miniredis/engine/keyspace.py",
         '            self.delete(key, event + " del")\n',
-        "            self.touched(key, event)\n",
+        "            self.signal_modified(key, event)\n",
         ("list.last-pop-deletes", "list.ltrim.empty", "list.block.atomic"),
     ),
     Guilty(

@@ -83,7 +83,7 @@ def answer(session: Session, command: Command, args: list[bytes]) -> None:
 def end_listening(session: Session, command: Command, args: list[bytes]) -> None:
     """Keeps in mind what a client read that tracks keys, and tells it what it changed itself."""
     session.end_reply()
-    tracking = session.engine.news.tracking
+    tracking = session.engine.notifier.tracking
     if session.tracker is not None and "readonly" in command.flags and command.name not in READING_SCRIPTS:
         tracking.remember(session, command, args)
     if not session.flags & EXECUTING:

@@ -1,7 +1,7 @@
 """Changes: every change of a key is one ``Change``, which the keyspace passes to its listeners.
 
 The keyspace reports only observed keys. WATCH is handled first (``keyspace.py``), then blocked clients
-(``waiting.py``), then tracked keys and keyspace events (``news.py``) and effects (``effects.py``).
+(``waiting.py``), then tracked keys and keyspace events (``change_notifier.py``) and effects (``effects.py``).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .client_flags import MONITORS
 from .errors import CANNOT_SAVE, NO_REPLICAS, READ_ONLY_REPLICA, disk_failed
-from .observing import monitor_line
+from .statistics import monitor_line
 
 if TYPE_CHECKING:
     from .instant import Instant

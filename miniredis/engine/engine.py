@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
-from .backlog import Backlogs
 from .call import answer_plain
+from .change_notifier import ChangeNotifier
 from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
 from .conditions import Conditions, PausedBy
 from .config import Config
@@ -25,8 +25,7 @@ from .input import run_input, take_in
 from .instant import Instant
 from .keyspace import Keyspace
 from .libraries import Libraries
-from .news import News
-from .observing import Statistics
+from .output_limits import OutputBufferLimits
 from .packing import Packing
 from .recording import Recording
 from .replay import NEVER
@@ -36,6 +35,7 @@ from .requests import FastLane, Request, RequestParser, few_requests
 from .saves import Saves
 from .scripts import Scripts
 from .session import Session
+from .statistics import Statistics
 from .timers import Timers
 from .waiting import Waiter, Waiting
 
@@ -82,8 +82,8 @@ class Engine:
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
-        self.news = News(self.keyspace, self.sessions)
-        self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.news.attend)
+        self.notifier = ChangeNotifier(self.keyspace, self.sessions)
+        self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.notifier.attend)
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
@@ -95,7 +95,7 @@ class Engine:
         self._last_number = 0  # of a client
         self.faults: list[tuple[Session | None, Exception]] = []  # what failed unexpectedly, for the log
         self.input_limit = 0
-        self.backlogs = Backlogs()
+        self.output_limits = OutputBufferLimits()
         self.replication = Replication(self)
         self.saves = Saves(self)
         self.timers = Timers(self)
@@ -191,8 +191,8 @@ class Engine:
             self.unblocked.popleft().resume()
             self.timers.are_set = True  # perhaps
         try:
-            if self.keyspace.heeds_all and not self.conditions.busy:
-                self.news.end_tick()
+            if self.keyspace.observes_all and not self.conditions.busy:
+                self.notifier.end_tick()
             if self.effects is not None and not self.conditions.busy:
                 self.effects.close_unit()  # what time has brought
             if self.replication.history.is_kept:
@@ -302,7 +302,7 @@ class Engine:
     def stop_listening(self, session: Session) -> None:
         """A client hears of nothing any more."""
         self.conditions.stop_monitoring(session)
-        self.news.forget(session)
+        self.notifier.forget(session)
 
     def hang_up(self, session: Session) -> None:
         """The server's side ends a connection, now; what was to be sent is not."""
@@ -363,11 +363,11 @@ class Engine:
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""
         self.input_limit = self.config.integer("client-query-buffer-limit")
-        self.backlogs.configure(
+        self.output_limits.configure(
             self.config["client-output-buffer-limit"], self.config.integer("repl-backlog-size")
         )
         self.replication.configure()
-        self.news.configure(self.config)
+        self.notifier.configure(self.config)
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
         self.saves.configure(self.config)
@@ -394,7 +394,7 @@ class Engine:
         session.unwatch()
         self.stop_listening(session)
         self.conditions.postponed.pop(session, None)
-        self.backlogs.forget(session)
+        self.output_limits.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)
             session.unblock()

@@ -18,7 +18,7 @@ from .script_flags import may_be_stale, may_write, says_it_writes
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["is_allowed", "is_held_up", "look_up", "objection", "refuse", "turn_away"]
+__all__ = ["check_allowed", "is_allowed", "is_held_up", "look_up", "refuse", "reject_unknown"]
 
 OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
@@ -141,7 +141,7 @@ OF_MASTERS: Final[tuple[Check, ...]] = (arity,)
 """The checks for who must be obeyed: its commands were checked when they were new."""
 
 
-def objection(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+def check_allowed(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     """Why a command may not run now; None if it may."""
     for check in OF_MASTERS if session.must_obey else CHECKS:
         if reason := check(session, command, args):
@@ -169,7 +169,7 @@ def does(session: Session, command: Command, kinds: set[str]) -> bool:
 # What is told to whom it keeps out
 
 
-def turn_away(session: Session, args: list[bytes]) -> None:
+def reject_unknown(session: Session, args: list[bytes]) -> None:
     """There is no such command; a browser that was led here to do harm is not even told so."""
     if errors.until_nul(args[0]).lower() in OF_BROWSERS:
         session.engine.hang_up(session)

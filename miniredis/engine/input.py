@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .errors import CommandError, ProtocolError
-from .gate import is_held_up, look_up, objection, refuse, turn_away
+from .gate import check_allowed, is_held_up, look_up, refuse, reject_unknown
 from .registry import AT_ONCE
 from .replies import QUEUED
 from .requests import READ_SIZE
@@ -88,13 +88,13 @@ def run_input(session: Session, size: int = 0) -> None:
 def run_request(session: Session, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request, and serves the clients blocked on what it changed."""
     engine = session.engine
-    engine.news.running = session
+    engine.notifier.running = session
     command = session.last_command = look_up(args)
     if command is not None:
-        engine.news.tracking.forget_surplus(session)
+        engine.notifier.tracking.forget_surplus(session)
     if command is None:
-        turn_away(session, args)
-    elif reason := objection(session, command, args):
+        reject_unknown(session, args)
+    elif reason := check_allowed(session, command, args):
         refuse(session, command, reason)
     elif engine.conditions.pause is not None and is_held_up(session, command, args):
         session.hold(args)
@@ -104,7 +104,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
         session.reply(QUEUED)
     else:
         answer(session, command, args)
-    engine.news.running = None
+    engine.notifier.running = None
     if not engine.conditions.asleep_until:  # else keys may expire first
         engine.waiting.serve_ready()
     if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:

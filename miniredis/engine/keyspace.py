@@ -1,6 +1,6 @@
 """Databases: keys, values, expiry and watched keys.
 
-Keys change only through methods: ``create`` adds a key, ``touched`` reports a change in place,
+Keys change only through methods: ``create`` adds a key, ``signal_modified`` reports a change in place,
 ``delete`` removes a key, ``Keyspace.flush`` empties a database. Each reports a ``Change`` to the listeners.
 
 A list is a ``deque[bytes]``. A string is ``bytes``, or ``bytearray`` once it was changed in place. Every
@@ -79,8 +79,8 @@ class Keyspace:
 
     Attributes:
         milliseconds: the wall time; whoever calls the engine sets it.
-        listeners: hear of each change to a key that is heeded, in this order.
-        heeds_all: whether all keys are.
+        listeners: called with each change to an observed key, in this order.
+        observes_all: whether all keys are.
         tells_misses: whether somebody hears that a key is asked for which is not there.
         wall: the same time, also while no key expires: ``milliseconds`` is 0 then.
         keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
@@ -94,7 +94,7 @@ class Keyspace:
         self.listeners: list[Listener] = []
         self.tells_misses = False
         self.keeps_expired = self.is_replica = self.is_read_only = False
-        self.heeds_all = False
+        self.observes_all = False
         self.changes = 0
         self.reset_statistics()
         self.databases = [Database(self, index) for index in range(count)]
@@ -128,17 +128,17 @@ class Keyspace:
     def listen(self, hear: Listener) -> None:
         """Calls a listener with every change from now on, also of keys that nobody else observes."""
         self.listeners.append(hear)
-        self._heed(all_keys=True)
+        self._observe(all_keys=True)
 
     def unlisten(self, hear: Listener) -> None:
         """Stops calling it; only one listener at a time needs every change."""
         self.listeners.remove(hear)
-        self._heed(all_keys=False)
+        self._observe(all_keys=False)
 
-    def _heed(self, *, all_keys: bool) -> None:
-        self.heeds_all = all_keys
+    def _observe(self, *, all_keys: bool) -> None:
+        self.observes_all = all_keys
         for db in self.databases:
-            db.heeded = Everything() if self.heeds_all else db.watchers
+            db.observed_keys = Everything() if self.observes_all else db.watchers
 
     def tell(self, change: Change) -> None:
         """Calls all listeners with a change."""
@@ -204,7 +204,7 @@ class Database:
         self.used: dict[bytes, int] = {}  # when a key was last used, in the same unit
         self.watchers: dict[bytes, set[Session]] = {}
         self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; for ``Waiting``
-        self.heeded: Container[bytes] = self.watchers  # the keys whose changes are reported
+        self.observed_keys: Container[bytes] = self.watchers  # the keys whose changes are reported
         self._index: KeyIndex | None = None
 
     def __len__(self) -> int:
@@ -313,10 +313,10 @@ class Database:
         if deadline is not None:
             self.deadlines[key] = deadline
             self.keyspace.note_expiry(deadline, self.index, key)
-        if key in self.waiters or key in self.heeded:
+        if key in self.waiters or key in self.observed_keys:
             self._tell(key, "new", modifies=False, is_ready=True)
         if event is not None:
-            self.touched(key, event)
+            self.signal_modified(key, event)
 
     def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
         """Sets a key whether or not it exists. Overwriting a key wakes no blocked client."""
@@ -327,7 +327,7 @@ class Database:
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
-        self.touched(key, event, is_ready=type(old) is Stream)
+        self.signal_modified(key, event, is_ready=type(old) is Stream)
 
     def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
         """Stores an aggregate in place of any old value; deletes the key if it is empty. Returns its size."""
@@ -340,22 +340,22 @@ class Database:
     def change(self, key: bytes, value: Value, event: str) -> None:
         """Gives an existing key another value of the same type; the deadline stays."""
         self.values[key] = value
-        self.touched(key, event)
+        self.signal_modified(key, event)
 
     def told_as_changed(self, key: bytes, event: str) -> None:
         """Reports an unchanged key as modified to WATCH and tracking: LTRIM that removes nothing."""
-        if key in self.heeded:
+        if key in self.observed_keys:
             self._tell(key, event, modifies=True)
 
     def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
         """Counts and reports a change that WATCH ignores, such as what a consumer group has read."""
         self.keyspace.changes += 1
-        if is_ready or key in self.heeded:
+        if is_ready or key in self.observed_keys:
             self._tell(key, event, modifies=False, is_ready=is_ready)
 
     def announce(self, key: bytes, event: str) -> None:
         """Reports an event that is not a change, or a further event of a change already reported."""
-        if key in self.heeded:
+        if key in self.observed_keys:
             self._tell(key, event, modifies=False)
 
     def replace(self, key: bytes, value: Value) -> None:
@@ -373,7 +373,7 @@ class Database:
         self.used.pop(key, None)
         is_ready = type(value) is Stream  # its blocked readers get an error
         if event is not None:
-            self.touched(key, event, is_ready=is_ready)
+            self.signal_modified(key, event, is_ready=is_ready)
         elif is_ready:
             self._tell(key, "", modifies=False, is_ready=True)
         return True
@@ -381,7 +381,7 @@ class Database:
     def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
         """Reports that elements were removed from the aggregate at a key; deletes the key if it is empty."""
         if value:
-            self.touched(key, event)
+            self.signal_modified(key, event)
         else:
             self.delete(key, event + " del")
 
@@ -389,13 +389,13 @@ class Database:
         """Makes an existing key expire at a wall time."""
         self.deadlines[key] = milliseconds
         self.keyspace.note_expiry(milliseconds, self.index, key)
-        self.touched(key, "expire")
+        self.signal_modified(key, "expire")
 
     def remove_deadline(self, key: bytes) -> bool:
         """Makes a key permanent; returns whether it had a deadline."""
         if self.deadlines.pop(key, None) is None:
             return False
-        self.touched(key, "persist")
+        self.signal_modified(key, "persist")
         return True
 
     def expire(self, key: bytes) -> None:
@@ -423,7 +423,7 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def touched(self, key: bytes, event: str, *, is_ready: bool = False) -> None:
+    def signal_modified(self, key: bytes, event: str, *, is_ready: bool = False) -> None:
         """Reports that a key was modified.
 
         Args:
@@ -432,7 +432,7 @@ class Database:
             is_ready: whether clients blocked on the key may now be served.
         """
         self.keyspace.changes += 1
-        if is_ready or key in self.heeded:
+        if is_ready or key in self.observed_keys:
             self._tell(key, event, modifies=True, is_ready=is_ready)
 
     def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:

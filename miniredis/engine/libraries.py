@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import errors
 from .errors import CommandError
 from .rdb.kinds import LIBRARY
-from .rdb.payload import BadDataError, BadPayloadError, opened, sealed
+from .rdb.payload import BadDataError, BadPayloadError, decode_payload, encode_payload
 from .rdb.reader import Reader, string
 from .requests import split_arguments
 from .script_flags import check_flags
@@ -195,7 +195,7 @@ class Libraries:
 
     def dump(self) -> bytes:
         """All libraries, as the payload of FUNCTION DUMP."""
-        return sealed(b"".join(bytes([LIBRARY]) + string(library.code) for library in self.libraries))
+        return encode_payload(b"".join(bytes([LIBRARY]) + string(library.code) for library in self.libraries))
 
     def restore(self, payload: bytes, policy: bytes) -> None:
         """Loads the libraries of a payload of ``dump``, all or none; raises ``CommandError``.
@@ -243,7 +243,7 @@ class Incoming:
 def read_payload(payload: bytes) -> Iterable[bytes]:
     """The code of the libraries in a payload; raises ``CommandError`` if it contains anything else."""
     try:
-        reader = opened(payload)
+        reader = decode_payload(payload)
     except BadPayloadError:
         raise CommandError(errors.BAD_PAYLOAD) from None
     while not reader.is_over:

@@ -270,7 +270,7 @@ class Scripts:
         """A tracking client that reads through a script tracks the script's keys, as in Redis."""
         command = look_up(run.request)
         assert command is not None
-        self._engine.news.tracking.remember(run.client, command, run.request)
+        self._engine.notifier.tracking.remember(run.client, command, run.request)
 
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the user may run a command; None if there is no such command. The only user may run all."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .backlog import FREE
 from .client_flags import (
     BLOCKED,
     CLOSING,
@@ -26,6 +25,7 @@ from .client_flags import (
 )
 from .input import run_input
 from .notifications import NONE, after_reply
+from .output_limits import FREE
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from .script_flags import may_write
 from .waiting import Waiter
@@ -171,16 +171,16 @@ class Session:
             self.outgoing.append(data)
         self.engine.outbox[self] = None
         self._pushed += len(data)
-        if self._pushed > FREE and self.engine.backlogs.is_far_too_long(self, self._pushed):
+        if self._pushed > FREE and self.engine.output_limits.is_far_too_long(self, self._pushed):
             self._pushed = self.outgoing_bytes  # leaves out what was sent meanwhile
-            if self.engine.backlogs.is_far_too_long(self, self._pushed):
+            if self.engine.output_limits.is_far_too_long(self, self._pushed):
                 self._give_up()
 
     def _give_up(self) -> None:
         """Drops the output and disconnects the client when the tick ends."""
         self.flags |= CLOSING
         self.drop_output()
-        self.engine.backlogs.give_up(self)
+        self.engine.output_limits.give_up(self)
 
     def begin_reply(self, command: Command, args: list[bytes]) -> None:
         """Delays some pushes until the reply to a request is queued."""

@@ -48,7 +48,7 @@ class Timers:
         self.are_set = bool(
             engine.waiting.deadlines
             or engine.keyspace.expiries
-            or engine.backlogs.over
+            or engine.output_limits.over
             or engine.conditions.pause is not None
             or engine.saves.awaits_time
             or (
@@ -67,7 +67,7 @@ class Timers:
         engine = self._engine
         for waiter in engine.waiting.timed_out(now.monotonic):
             engine.attempt(waiter.session, engine.wake, waiter, waiter.when_over)
-        for session in engine.backlogs.overdue(now):
+        for session in engine.output_limits.overdue(now):
             engine.attempt(session, engine.hang_up, session)
         if self.active_expire and engine.conditions.lets_keys_go:
             engine.statistics.start_lap()
@@ -92,7 +92,7 @@ class Timers:
             engine.waiting.next_deadline(),
             self._next_expiry(leisure),
             pause.until if pause else None,
-            engine.backlogs.next_deadline(),
+            engine.output_limits.next_deadline(),
             engine.saves.next_deadline() if engine.conditions.loading is None else None,
             engine.replication.next_deadline(),
         )

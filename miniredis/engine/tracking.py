@@ -227,8 +227,8 @@ class Tracking:
                     session.push(encode(Push([REDIRECTION_BROKEN, tracker.redirect]), 3))
                 return
             listener = found
-        news = encode(keys, session.resp)
+        encoded = encode(keys, session.resp)
         if listener.resp > 2:
-            listener.push(joined([b">2\r\n$10\r\ninvalidate\r\n", news]), event)
+            listener.push(joined([b">2\r\n$10\r\ninvalidate\r\n", encoded]), event)
         elif tracker.redirect and listener.subscriptions:
-            listener.push(joined([b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n" % CHANNEL, news]), event)
+            listener.push(joined([b"*3\r\n$7\r\nmessage\r\n$20\r\n%b\r\n" % CHANNEL, encoded]), event)

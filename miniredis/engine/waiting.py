@@ -35,9 +35,9 @@ from .streams import Stream
 
 if TYPE_CHECKING:
     from .keyspace import Database
-    from .observing import Statistics
     from .replies import Reply
     from .session import Session
+    from .statistics import Statistics
 
 __all__ = ["Waiter", "Waiting"]
 
@@ -200,7 +200,7 @@ class Waiting:
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Tries to serve a waiter; returns whether it is done and no longer blocked."""
         reply: Reply | Exception
-        is_news = waiter.session.flags & LISTENS or database.keyspace.heeds_all
+        is_news = waiter.session.flags & LISTENS or database.keyspace.observes_all
         if is_news:
             self._attend(waiter, True)
         try:

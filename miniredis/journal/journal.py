@@ -154,7 +154,7 @@ class Journal:
     @property
     def _may_fork(self) -> bool:
         """Whether the data are those between two commands, and no other child is at work, as in Redis."""
-        engine, running = self._engine, self._engine.news.running
+        engine, running = self._engine, self._engine.notifier.running
         is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
         return not is_inside and engine.saves.began is None
 

@@ -183,7 +183,7 @@ def test_an_error_at_the_end_of_a_tick_costs_no_client_its_reply(monkeypatch: py
     engine = miniredis.Engine()
     session = engine.connect(engine.now)
     engine.receive(session, b"CLIENT TRACKING ON BCAST\r\nSET k v\r\n", engine.now)
-    monkeypatch.setattr(engine.news, "end_tick", fail)
+    monkeypatch.setattr(engine.notifier, "end_tick", fail)
     assert session in engine.settle(engine.now)
     assert session.take_output().endswith(b"+OK\r\n")
     assert [type(fault) for _, fault in engine.take_faults()] == [BugError]

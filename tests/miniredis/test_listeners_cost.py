@@ -57,21 +57,21 @@ def test_key_changes_are_observed_only_while_a_client_listens(engine: Engine) ->
     client = engine.connect(NOW)
     db = engine.keyspace.databases[0]
 
-    def heeds() -> bool:
-        return b"any key" in db.heeded
+    def is_observed() -> bool:
+        return b"any key" in db.observed_keys
 
-    assert not heeds()
+    assert not is_observed()
     for begin, end in (
         (b"CONFIG SET notify-keyspace-events KEA", b"CONFIG SET notify-keyspace-events KE"),
         (b"CONFIG SET notify-keyspace-events Eg", b"CONFIG SET notify-keyspace-events A"),
         (b"CLIENT TRACKING ON", b"CLIENT TRACKING OFF"),
     ):
         ask(engine, client, begin)
-        assert heeds()
+        assert is_observed()
         ask(engine, client, end)
-        assert not heeds()
+        assert not is_observed()
     assert b"+OK" in ask(engine, client, b"WATCH k")
-    assert b"k" in db.heeded
+    assert b"k" in db.observed_keys
 
 
 def test_a_disconnected_client_leaves_no_subscriptions_and_no_tracking_prefixes(engine: Engine) -> None:
@@ -79,10 +79,10 @@ def test_a_disconnected_client_leaves_no_subscriptions_and_no_tracking_prefixes(
     ask(engine, client, b"HELLO 3", b"SUBSCRIBE a b", b"PSUBSCRIBE c*", b"SSUBSCRIBE d")
     ask(engine, client, b"CLIENT TRACKING ON BCAST PREFIX e")
     engine.disconnect(client, NOW)
-    assert not any(engine.news.publishing.listeners.values())
-    assert not engine.news.publishing._fits
-    assert not engine.news.tracking.prefixes
-    assert not engine.news.tracking.is_awaited
+    assert not any(engine.notifier.publishing.listeners.values())
+    assert not engine.notifier.publishing._fits
+    assert not engine.notifier.tracking.prefixes
+    assert not engine.notifier.tracking.is_awaited
 
 
 def literals(methods: set[str]) -> Iterator[str]:
@@ -98,7 +98,7 @@ def literals(methods: set[str]) -> Iterator[str]:
 def test_every_event_has_a_class() -> None:
     told = literals(
         {
-            "touched", "create", "store", "store_or_delete", "change", "changed_beside", "announce", "shrunk",
+            "signal_modified", "create", "store", "store_or_delete", "change", "changed_beside", "announce", "shrunk",
             "delete",
         }
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from miniredis.engine.changes import ALL_DATABASES, Change
 from miniredis.engine.keyspace import Keyspace
-from miniredis.engine.observing import Statistics
+from miniredis.engine.statistics import Statistics
 from miniredis.engine.streams import Stream
 from miniredis.engine.waiting import Waiter, Waiting
 

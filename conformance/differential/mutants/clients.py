@@ -20,7 +20,7 @@ CLIENTS: Final = (
         "keyspace.py",
         "        self.values[key] = value\n        if not keep_ttl:",
         "        self.values[key] = value\n"
-        "        if key in self.heeded:\n"
+        "        if key in self.observed_keys:\n"
         '            self._tell(key, "new", modifies=False, is_ready=True)\n'
         "        if not keep_ttl:",
     ),

@@ -49,8 +49,8 @@ HASHES_AND_SETS: Final = (
     fault(
         "an empty set stays",
         "keyspace.py",
-        "        if value:\n            self.touched(key, event)\n",
-        "        if value or type(value) is SetValue:\n            self.touched(key, event)\n",
+        "        if value:\n            self.signal_modified(key, event)\n",
+        "        if value or type(value) is SetValue:\n            self.signal_modified(key, event)\n",
     ),
     fault(
         "SMOVE looks at its target though there is no source",

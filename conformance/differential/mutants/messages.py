@@ -108,7 +108,7 @@ MESSAGES: Final = (
     ),
     fault(
         "FLUSHALL is told to nobody",
-        "news.py",
+        "change_notifier.py",
         "                self.tracking.flushed(self.running)\n",
         "                pass\n",
     ),

@@ -129,7 +129,7 @@ def bitfield(session: Session, args: list[bytes]) -> Reply:
             has_changed = has_changed or has_grown or result != before
         replies.append(before if each.name == b"SET" and result is not None else result)
     if has_changed:
-        session.db.touched(args[1], "setbit")
+        session.db.signal_modified(args[1], "setbit")
     return replies
 
 

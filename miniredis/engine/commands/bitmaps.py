@@ -58,7 +58,7 @@ def setbit(session: Session, args: list[bytes]) -> Reply:
     old = int(bool(bits[offset >> 3] & mask))
     if has_grown or old != bit:
         bits[offset >> 3] ^= mask if old != bit else 0
-        session.db.touched(args[1], "setbit")
+        session.db.signal_modified(args[1], "setbit")
     return old
 
 

@@ -71,7 +71,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     is_past = deadline is not None and not now < deadline <= MAX  # a sum beyond 64 bits wraps into the past
     if is_past and not session.engine.conditions.is_replica:
         if replaced:
-            db.touched(key, "del")
+            db.signal_modified(key, "del")
         return OK
     db.create(key, value, "restore", deadline=deadline)
     if options.idle is not None:

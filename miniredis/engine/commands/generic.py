@@ -165,7 +165,7 @@ def move(session: Session, args: list[bytes]) -> Reply:
     deadline = db.deadlines.get(key)
     to.create(key, value, None, deadline=deadline)
     db.delete(key, "")
-    to.touched(key, "")
+    to.signal_modified(key, "")
     db.announce(key, "move_from")
     to.announce(key, "move_to")
     return 1
@@ -211,7 +211,7 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
         db.delete(new, None)
     db.create(new, value, None, deadline=db.deadlines.get(old))
     db.delete(old, "")
-    db.touched(new, "")
+    db.signal_modified(new, "")
     db.announce(old, "rename_from")
     db.announce(new, "rename_to")
     return True

@@ -70,7 +70,7 @@ def keep(db: Database, key: bytes, before: HashValue | None, after: HashValue, e
     if before is None:
         db.create(key, after, event)
     else:
-        db.touched(key, event)
+        db.signal_modified(key, event)
 
 
 @command(

@@ -53,7 +53,7 @@ def pfadd(session: Session, args: list[bytes]) -> Reply:
     if text is None:
         db.create(key, changed, "pfadd")
     elif updated:
-        db.touched(key, "pfadd")
+        db.signal_modified(key, "pfadd")
     return int(updated)
 
 
@@ -78,7 +78,7 @@ def pfcount(session: Session, args: list[bytes]) -> Reply:
     if number is None:
         number = hyperloglog.count(hyperloglog.registers(text))
         hyperloglog.cache(mutable(db, key, text), number)
-        db.touched(key, "")
+        db.signal_modified(key, "")
     return number
 
 
@@ -117,7 +117,7 @@ def pfmerge(session: Session, args: list[bytes]) -> Reply:
     if texts[0] is None:
         db.create(key, changed, "pfadd")
     else:
-        db.touched(key, "pfadd")
+        db.signal_modified(key, "pfadd")
     return OK
 
 

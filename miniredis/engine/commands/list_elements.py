@@ -156,7 +156,7 @@ def lset(session: Session, args: list[bytes]) -> Reply:
     if not -len(values) <= index < len(values):
         raise CommandError(errors.INDEX_OUT_OF_RANGE)
     values[index] = args[3]
-    session.db.touched(args[1], "lset")
+    session.db.signal_modified(args[1], "lset")
     return OK
 
 
@@ -181,7 +181,7 @@ def linsert(session: Session, args: list[bytes]) -> Reply:
         values.insert(values.index(args[3]) + offset, args[4])
     except ValueError:
         return -1
-    session.db.touched(args[1], "linsert")
+    session.db.signal_modified(args[1], "linsert")
     return len(values)
 
 

@@ -80,7 +80,7 @@ def push(db: Database, key: bytes, elements: list[bytes], end: End, *, create: b
         db.create(key, values, PUSH_EVENT[end])
     else:
         EXTEND[end](values, elements)
-        db.touched(key, PUSH_EVENT[end])
+        db.signal_modified(key, PUSH_EVENT[end])
     return len(values)
 
 
@@ -239,7 +239,7 @@ def move_from(db: Database, source: bytes, values: ListValue, target: bytes, tak
         db.create(target, deque((element,)), PUSH_EVENT[give])
     else:
         PUSH[give](receiver, element)
-        db.touched(target, PUSH_EVENT[give])
+        db.signal_modified(target, PUSH_EVENT[give])
     db.shrunk(source, values, POP_EVENT[take])
     return element
 

@@ -22,16 +22,16 @@ ASKING: Final = "pubsub loading stale"
 def begin(session: Session, kind: Kind, names: list[bytes]) -> Reply:
     """Subscribes to some names; sends a confirmation for each instead of a reply."""
     for name in names:
-        session.engine.news.publishing.begin(session, kind, name)
+        session.engine.notifier.publishing.begin(session, kind, name)
     return NO_REPLY
 
 
 def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
     """Unsubscribes from some names, or from all if none is given."""
     for name in names:
-        session.engine.news.publishing.end(session, kind, name)
+        session.engine.notifier.publishing.end(session, kind, name)
     if not names:
-        session.engine.news.publishing.end_all(session, kind)
+        session.engine.notifier.publishing.end_all(session, kind)
     return NO_REPLY
 
 
@@ -92,7 +92,7 @@ def sunsubscribe(session: Session, args: list[bytes]) -> Reply:
 @command("PUBLISH", 3, SPEAKING, acl="", since="2.0.0", syntax="channel message")
 def publish(session: Session, args: list[bytes]) -> Reply:
     """Sends a message to a channel; returns how many subscriptions received it."""
-    return session.engine.news.publishing.publish(args[1], args[2])
+    return session.engine.notifier.publishing.publish(args[1], args[2])
 
 
 @command(
@@ -106,7 +106,7 @@ def publish(session: Session, args: list[bytes]) -> Reply:
 )
 def spublish(session: Session, args: list[bytes]) -> Reply:
     """Sends a message to a shard channel; returns how many subscribers received it."""
-    return session.engine.news.publishing.publish_sharded(args[1], args[2])
+    return session.engine.notifier.publishing.publish_sharded(args[1], args[2])
 
 
 # Subscriptions
@@ -119,12 +119,12 @@ def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"PUBSUB"))
     fits = compile_glob(args[2]) if len(args) == 3 else lambda _: True
-    return [name for name in session.engine.news.publishing.listeners[kind] if fits(name)]
+    return [name for name in session.engine.notifier.publishing.listeners[kind] if fits(name)]
 
 
 def numbers(session: Session, kind: Kind, channels: list[bytes]) -> Reply:
     """Some names, each followed by its number of subscribers."""
-    listeners = session.engine.news.publishing.listeners[kind]
+    listeners = session.engine.notifier.publishing.listeners[kind]
     return [part for name in channels for part in (name, len(listeners.get(name, ())))]
 
 
@@ -143,7 +143,7 @@ def pubsub_numsub(session: Session, args: list[bytes]) -> Reply:
 @command("PUBSUB NUMPAT", 2, ASKING, acl="", since="2.8.0")
 def pubsub_numpat(session: Session, args: list[bytes]) -> Reply:
     """Counts the distinct patterns with subscribers."""
-    return len(session.engine.news.publishing.listeners[PATTERNS])
+    return len(session.engine.notifier.publishing.listeners[PATTERNS])
 
 
 @command("PUBSUB SHARDCHANNELS", -2, ASKING, acl="", since="7.0.0", syntax="[pattern:pattern]")

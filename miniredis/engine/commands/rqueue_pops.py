@@ -75,7 +75,7 @@ def take(
 ) -> list[Reply]:
     """Delivers up to ``count`` messages of a queue that has some."""
     popped = queue.pop(count, session.engine.now.milliseconds)
-    db.touched(key, "mq.pop")
+    db.signal_modified(key, "mq.pop")
     if wanted.names_keys:
         return [[key, *message] for message in popped]
     return [list(message) for message in popped]

@@ -38,7 +38,7 @@ def mq_push(session: Session, args: list[bytes]) -> Reply:
     queue = db.lookup_write(key, RQUEUE)
     if queue is not None:
         ids = queue.push(args[2:], now)
-        db.touched(key, "mq.push", is_ready=True)
+        db.signal_modified(key, "mq.push", is_ready=True)
         return ids
     queue = RQueue()
     ids = queue.push(args[2:], now)
@@ -56,7 +56,7 @@ def mq_ack(session: Session, args: list[bytes]) -> Reply:
         return None
     acknowledged = queue.acknowledge(args[2:])
     if acknowledged:
-        session.db.touched(args[1], "mq.ack")
+        session.db.signal_modified(args[1], "mq.ack")
     return acknowledged
 
 
@@ -93,7 +93,7 @@ def mq_recover(session: Session, args: list[bytes]) -> Reply:
         return None
     recovered = queue.recover(count, elapsed, session.engine.now.milliseconds)
     if recovered:
-        session.db.touched(args[1], "mq.recover")
+        session.db.signal_modified(args[1], "mq.recover")
     return [list(message) for message in recovered]
 
 

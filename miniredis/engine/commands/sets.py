@@ -46,7 +46,7 @@ def sadd(session: Session, args: list[bytes]) -> Reply:
     if values is None:
         db.create(key, changed, "sadd")
     elif added:
-        db.touched(key, "sadd")
+        db.signal_modified(key, "sadd")
     return added
 
 
@@ -88,9 +88,9 @@ def smove(session: Session, args: list[bytes]) -> Reply:
         db.announce(source, "del")
     if taker is None:
         db.create(target, SetValue.of([member], session.engine.packing), None)
-    db.touched(source, "")
+    db.signal_modified(source, "")
     if taker is None or taker.add(member, session.engine.packing):
-        db.touched(target, "sadd")
+        db.signal_modified(target, "sadd")
     return 1
 
 
@@ -220,5 +220,5 @@ def pop(session: Session, key: bytes, values: SetValue, count: int) -> list[byte
         values.remove(member)
     if stay * FEW_STAY <= count:
         session.db.replace(key, SetValue.of(values.members, session.engine.packing))
-    session.db.touched(key, "spop")
+    session.db.signal_modified(key, "spop")
     return found

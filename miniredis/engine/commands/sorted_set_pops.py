@@ -58,7 +58,7 @@ def pop_many(db: Database, key: bytes, values: SortedSet, end: End, count: int) 
         entries = values.remove_between(0, number)
     else:
         entries = values.remove_between(len(values) - number, len(values))[::-1]
-    db.touched(key, POP_EVENT[end])
+    db.signal_modified(key, POP_EVENT[end])
     if not values:
         db.delete(key)
     return [(member, score) for score, member in entries]

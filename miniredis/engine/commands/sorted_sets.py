@@ -116,7 +116,7 @@ def put(
     if is_new:
         db.create(key, values, event)
     elif counts.added or counts.updated:
-        db.touched(key, event)
+        db.signal_modified(key, event)
     return counts
 
 

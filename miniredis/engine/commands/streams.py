@@ -86,9 +86,9 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
     if stream is None:
         db.create(key, target, "xadd")
     else:
-        db.touched(key, "xadd", is_ready=True)
+        db.signal_modified(key, "xadd", is_ready=True)
     if addition.trimming.strategy and addition.trimming.apply(target, limits):
-        db.touched(key, "xtrim")
+        db.signal_modified(key, "xtrim")
     return id_text(number)
 
 
@@ -211,7 +211,7 @@ def xdel(session: Session, args: list[bytes]) -> Reply:
     numbers = [read_strict_id(text) for text in args[2:]]
     deleted = sum([stream.remove(number) for number in numbers])
     if deleted:
-        session.db.touched(args[1], "xdel")
+        session.db.signal_modified(args[1], "xdel")
     return deleted
 
 

@@ -348,7 +348,7 @@ def setrange(session: Session, args: list[bytes]) -> Reply:
     if len(changed) < offset:
         changed.extend(bytes(offset - len(changed)))
     changed[offset : offset + len(part)] = part
-    db.touched(key, "setrange")
+    db.signal_modified(key, "setrange")
     return len(changed)
 
 
@@ -371,7 +371,7 @@ def append(session: Session, args: list[bytes]) -> Reply:
     check_length(session, len(text) + len(args[2]))
     changed = mutable(db, key, text)
     changed += args[2]
-    db.touched(key, "append")
+    db.signal_modified(key, "append")
     return len(changed)
 
 

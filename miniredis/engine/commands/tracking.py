@@ -42,9 +42,9 @@ def client_tracking(session: Session, args: list[bytes]) -> Reply:
     if status == b"ON":
         check_options(session.tracker, tracker, prefixes)
         tracker.prefixes = set(prefixes)
-        session.engine.news.start_tracking(session, tracker)
+        session.engine.notifier.start_tracking(session, tracker)
     elif status == b"OFF":
-        session.engine.news.stop_tracking(session)
+        session.engine.notifier.stop_tracking(session)
     else:
         raise CommandError(errors.SYNTAX)
     return OK

@@ -20,10 +20,10 @@ __all__ = [
     "VERSION",
     "BadDataError",
     "BadPayloadError",
+    "decode_payload",
     "dump",
-    "opened",
+    "encode_payload",
     "restore",
-    "sealed",
 ]
 
 Loader: TypeAlias = "Callable[[Reader, Packing], Value | Steps[Value]]"
@@ -41,10 +41,10 @@ class BadPayloadError(Exception):
 
 def dump(value: Value) -> bytes:
     """A value as a payload."""
-    return sealed(TYPES[type(value)].dump(value))
+    return encode_payload(TYPES[type(value)].dump(value))
 
 
-def sealed(body: bytes) -> bytes:
+def encode_payload(body: bytes) -> bytes:
     """A payload of some content: the version and the checksum follow."""
     body += VERSION.to_bytes(2, "little")
     return body + crc64(body).to_bytes(8, "little")
@@ -66,7 +66,7 @@ def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
     return at_once(value) if isinstance(value, Generator) else value
 
 
-def opened(payload: bytes) -> Reader:
+def decode_payload(payload: bytes) -> Reader:
     """The content of a payload, to be read; raises ``BadPayloadError``."""
     check_seal(payload)
     return Reader(payload[:-FOOTER])

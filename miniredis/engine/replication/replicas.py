@@ -171,7 +171,7 @@ class Replicas:
         self._new.clear()
         for replica in tuple(self.all.values()):
             replica.give(data)
-            if replica.kept and self._engine.backlogs.is_too_long(
+            if replica.kept and self._engine.output_limits.is_too_long(
                 replica.session, replica.size, self._engine.now
             ):
                 self._engine.hang_up(replica.session)

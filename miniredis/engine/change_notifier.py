@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .session import Session
     from .waiting import Waiter
 
-__all__ = ["News"]
+__all__ = ["ChangeNotifier"]
 
 NONE: Final[frozenset[str]] = frozenset()
 POPS: Final = frozenset({"lpop", "rpop"})
@@ -28,7 +28,7 @@ POPPED_UNNOTICED: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
 """Clients blocked in one of these cause no invalidation when they pop: the push did already."""
 
 
-class News:
+class ChangeNotifier:
     """Notifies the clients of one server of changes.
 
     Args:
@@ -58,20 +58,20 @@ class News:
         events = config["notify-keyspace-events"]
         self.notifications.configure(events.letters if isinstance(events, EventClasses) else events)
         self.tracking.most = config.integer("tracking-table-max-keys")
-        self._heed()
+        self._observe()
 
     # Clients
 
     def start_tracking(self, session: Session, tracker: Tracker) -> None:
         """CLIENT TRACKING ON."""
         self.tracking.start(session, tracker)
-        self._heed()
+        self._observe()
 
     def stop_tracking(self, session: Session) -> None:
         """CLIENT TRACKING OFF."""
         if session.tracker is not None:
             self.tracking.stop(session)
-            self._heed()
+            self._observe()
 
     def forget(self, session: Session) -> None:
         """Ends all subscriptions and the tracking of a client."""
@@ -100,7 +100,7 @@ class News:
             self.are_due = False
             self.tracking.broadcast()
 
-    def _heed(self) -> None:
+    def _observe(self) -> None:
         """Listens to all changes if a client wants events or tracks keys, and otherwise not."""
         classes = self.notifications.classes
         self._keyspace.tells_misses = "m" in classes
@@ -130,6 +130,6 @@ class News:
             if self.tracking.changed(key, changer, self.running, event):
                 self.are_due = True
             if not self.tracking.is_awaited:
-                self._heed()
+                self._observe()
         if not is_told_first:
             self.notifications.tell(database, key, events)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .instant import Instant
     from .session import Session
 
-__all__ = ["FREE", "Backlogs", "OutputLimit"]
+__all__ = ["FREE", "OutputBufferLimits", "OutputLimit"]
 
 FREE: Final = 16 * 1024
 """Bytes that every client may leave unread in addition to the limits, as in Redis's static buffer."""
@@ -38,7 +38,7 @@ class OutputLimit(NamedTuple):
         return cls(hard, soft, seconds * 1_000_000)
 
 
-class Backlogs:
+class OutputBufferLimits:
     """The limits, and the clients that are above the soft limit.
 
     Attributes:
