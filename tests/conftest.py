@@ -112,8 +112,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers for each processor: a test waits for other processes about half of its time."""
-    return 2 * (os.cpu_count() or 1)
+    """Three workers for each processor: tests wait for other processes much of their time."""
+    return 3 * (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True, scope="session")
