@@ -13,6 +13,7 @@ from conformance.hostile.mutation import Frames
 from conformance.hostile.sockets import fuzz_sockets
 from miniredis.engine.registry import LOOKUP
 from miniredis.engine.replies import Encoded
+from tests.cases import exhaustive
 
 SEED = 20
 
@@ -22,12 +23,13 @@ def run_with(monkeypatch: pytest.MonkeyPatch, handler: Any, longest_lull: float 
     return Fuzzer(SEED, longest_lull).run(600)
 
 
-def test_thousands_of_fuzzed_frames_find_no_fault() -> None:
-    findings = Fuzzer(SEED).run(3_000)
+@pytest.mark.parametrize("frames", [3_000, exhaustive(12_000)])
+def test_thousands_of_fuzzed_frames_find_no_fault(frames: int) -> None:
+    findings = Fuzzer(SEED).run(frames)
     assert findings.faults == {}
-    assert findings.frames == 3_000
-    assert findings.commands > 1_200
-    assert findings.clients > 75
+    assert findings.frames == frames
+    assert findings.commands > frames * 0.4
+    assert findings.clients > frames / 40
 
 
 def test_a_mutation_that_asks_for_a_snapshot_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
