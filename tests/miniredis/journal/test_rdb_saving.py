@@ -488,12 +488,13 @@ def test_save_points_follow_the_clock_of_the_server(folder: Path) -> None:
 
 
 def test_data_functions_and_expiry_survive_a_restart(folder: Path) -> None:
-    with started(folder, save="3600 1") as server, server.client() as client:
+    clock = miniredis.HeldClock()
+    with started(folder, clock, save="3600 1") as server, server.client() as client:
         client.function_load(LIBRARY)
         client.set("k", "v", pxat=FAR)
         client.set("expires", "v", px=10)
-    time.sleep(0.02)  # its time comes while no server runs
-    with started(folder) as server, server.client() as client:
+    clock.advance(20_000)  # while no server runs
+    with started(folder, clock) as server, server.client() as client:
         assert client.keys() == [b"k"]
         assert client.pexpiretime("k") == FAR
         assert client.fcall("f", 0) == 7
