@@ -10,6 +10,8 @@ from .journal.damage import DamagedFileError
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .engine.environment import JournalInterface
+    from .journal.base_writer import BaseWriter
     from .journal.journal import Journal
     from .journal.saving import SnapshotFile
     from .logs import ServerLog
@@ -32,7 +34,8 @@ class ServerFiles:
         later: calls a function soon on the server's thread, with its lock held, and then ends a tick.
 
     Attributes:
-        journal: writes the append-only file; None while that is loaded, or off.
+        journal: writes the append-only file; None while that is loaded, and while it is off and BGREWRITEAOF
+            has not asked for a base.
         is_loading: ``load`` has begun and has not ended.
     """
 
@@ -40,7 +43,8 @@ class ServerFiles:
         self._engine, self._log, self._later = engine, log, later
         self._snapshots: SnapshotFile | None = None
         self._journal: Journal | None = None  # set while it loads, too
-        self.journal: Journal | None = None
+        self._base_writer: BaseWriter | None = None  # set while the append-only file is off
+        self.journal: Journal | BaseWriter | None = None
         self.is_loading = False
         engine.config.switch("appendonly", self._turn)
 
@@ -81,9 +85,24 @@ class ServerFiles:
             self._log.error(NOT_TURNED, value, error)
             raise ValueError(REFUSAL if value == "yes" else REFUSAL_TO_END) from None
 
+    def begin_base_writer(self) -> JournalInterface:
+        """Writes bases of the append-only file from now on, while that is off; returns what writes them."""
+        from .journal.base_writer import BaseWriter
+
+        self._base_writer = writer = BaseWriter(self._engine, self._log, self._later)
+        self._keep_in(writer)
+        return writer
+
+    def _end_base_writer(self) -> None:
+        if self._base_writer is not None:
+            self._base_writer.close()
+            self._base_writer = None
+            self._keep_in(None)
+
     def _begin_journal(self) -> None:
         from .journal.journal import Journal
 
+        self._end_base_writer()
         self._journal = journal = Journal(self._engine, self._log, self._later)
         try:
             journal.begin()
@@ -95,10 +114,10 @@ class ServerFiles:
         self._keep_in(journal)
 
     def _end_journal(self) -> None:
-        assert self.journal is not None
-        self.journal.write(self._engine.recording.take())
+        assert self._journal is not None
+        self._journal.write(self._engine.recording.take())
         try:
-            self.journal.close(is_end=False)
+            self._journal.close(is_end=False)
         finally:
             self._forget_journal()
 
@@ -108,7 +127,7 @@ class ServerFiles:
         self._engine.recording.stop()
         self._engine.conditions.fail_disk(None)
 
-    def _keep_in(self, journal: Journal | None) -> None:
+    def _keep_in(self, journal: Journal | BaseWriter | None) -> None:
         self.journal = journal
         self._engine.environment = self._engine.environment._replace(journal=journal)
 
@@ -116,6 +135,7 @@ class ServerFiles:
         """Writes the last changes and closes the files; returns the error if it cannot."""
         if self._snapshots is not None and not self.is_loading:
             self._snapshots.close()
+        self._end_base_writer()
         if self._journal is None:
             return None
         try:
@@ -133,5 +153,6 @@ class ServerFiles:
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of descriptors."""
-        if self._journal is not None:
-            self._journal.leave_to_parent()
+        for each in (self._journal, self._base_writer):
+            if each is not None:
+                each.leave_to_parent()

@@ -25,6 +25,7 @@ from .logs import VERBOSE, ServerLog
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
+    from .journal.base_writer import BaseWriter
     from .journal.journal import Journal
     from .outlets import Loop, Outlet
 
@@ -103,7 +104,10 @@ class TickRunner:
         self._gap = threading.Condition(self.lock)
         engine.move_into(
             environment._replace(
-                clock=clock.now, let_others_in=self._let_others_in, begin_snapshot=self._begin_snapshot
+                clock=clock.now,
+                let_others_in=self._let_others_in,
+                begin_snapshot=self._begin_snapshot,
+                new_base_writer=self.files.begin_base_writer,
             )
         )
 
@@ -275,7 +279,7 @@ class TickRunner:
             self.settle(self.clock.now())
         return True
 
-    def _keep(self, journal: Journal) -> bool:
+    def _keep(self, journal: Journal | BaseWriter) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
         try:
             journal.write(self.engine.recording.take())

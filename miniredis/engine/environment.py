@@ -26,10 +26,10 @@ class SnapshotInterface(Protocol):
 
 
 class JournalInterface(Protocol):
-    """The append-only file, as commands use it."""
+    """The append-only file, as commands use it; also one that is off, of which only bases are written."""
 
     def rewrite(self) -> bool:
-        """Schedules a rewrite; returns False if one is running."""
+        """Schedules a rewrite; returns False if one is running. Raises ``CommandError`` if it cannot."""
 
     def begin_again(self) -> None:
         """Called after all data were replaced: the old files stay until the new data are written."""
@@ -85,6 +85,8 @@ class Environment(NamedTuple):
         let_others_in: serves other clients; called now and then while a script is slow.
         snapshots: saves the data to a file; None if there is no file.
         journal: the append-only file; None if there is none.
+        new_base_writer: sets ``journal`` to what writes a base while the append-only file is off, and returns
+            it; None if the server writes no files.
         begin_snapshot: writes a snapshot for replicas in the background. One argument makes the blocks, the
             other is called with the bytes, or None on failure. Returns a function that cancels it; raises
             ``OSError``. None if there is no background: the snapshot is then written at once.
@@ -103,5 +105,12 @@ class Environment(NamedTuple):
     let_others_in: Callable[[], None] = lambda: None
     snapshots: SnapshotInterface | None = None
     journal: JournalInterface | None = None
+    new_base_writer: Callable[[], JournalInterface] | None = None
     begin_snapshot: BeginSnapshot | None = None
     link: LinkInterface | None = None
+
+    def find_journal(self) -> JournalInterface | None:
+        """The append-only file, or what writes its bases while it is off."""
+        if self.journal is None and self.new_base_writer is not None:
+            return self.new_base_writer()
+        return self.journal

@@ -98,6 +98,12 @@ class Folder:
 
     # The files
 
+    def use_base(self, path: Path, manifest: Manifest) -> None:
+        """Gives a durable file the name that a manifest has for its base, and saves that manifest."""
+        self._disk.rename(path, self.base(manifest))
+        self._disk.sync_folder(self.path)
+        self.save_manifest(manifest)
+
     def remove_left_behind(self) -> None:
         """Removes what a server that was killed was writing, and what it had replaced."""
         for path in self._disk.list(self.path):
@@ -117,9 +123,9 @@ class Folder:
         """A manifest with one more increment."""
         return manifest.with_increment(self._name, skipped=self.skipped)
 
-    def with_base(self, manifest: Manifest, ending: str) -> Manifest:
-        """A manifest with a new base."""
-        return manifest.with_base(self._name, ending=ending, skipped=self.skipped)
+    def with_base(self, manifest: Manifest, ending: str, *, is_all: bool = False) -> Manifest:
+        """A manifest with a new base, as ``Manifest.with_base`` makes it."""
+        return manifest.with_base(self._name, ending=ending, skipped=self.skipped, is_all=is_all)
 
     def unnamed_increment(self, number: int) -> Path:
         """Where effects are kept while the base that they follow is not written."""

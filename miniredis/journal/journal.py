@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
-from ..engine.client_flags import EXECUTING
 from .child import Child
-from .damage import DamagedFileError
 from .disk import Disk
 from .folder import Folder
 from .increments import Increments
-from .loading import load
+from .loading import load, reload
 from .rewriting import Rewriting
 from .snapshots import base_ending, base_of
 
@@ -56,9 +53,7 @@ class Journal:
         self._later = later
         self._files = Folder(engine.config, self._disk)
         self.folder = self._files.path
-        self._rewriting = Rewriting(
-            engine, self._disk, self.folder, partial(start_child, when_over=self._child_is_over)
-        )
+        self._rewriting = Rewriting(engine, log, later, self._disk, self._use_base, start_child)
         self._increments = Increments(self._files, self._disk, engine.config, self._synced)
         self.base_size = 0
 
@@ -95,9 +90,9 @@ class Journal:
         self._files.remove_left_behind()
         self._increments.begin_unnamed()
         self._engine.recording.start()
-        self._rewriting.is_asked_for = True
-        if self._may_fork:
-            self._rewriting.begin()
+        self._rewriting.ask()
+        if self._rewriting.may_begin:
+            self._rewriting.begin(self.folder)
 
     def _cut(self, path: Path, size: int) -> None:
         self._log.warning(
@@ -148,24 +143,17 @@ class Journal:
         if effects or file.pending:
             file.write(effects)
         self._engine.conditions.fail_disk(file.error)
-        if self._may_fork and not file.pending and self._rewriting.child is None:
-            self._rewrite_if_needed()
-
-    @property
-    def _may_fork(self) -> bool:
-        """Whether the data are those between two commands, and no other child is at work, as in Redis."""
-        engine, running = self._engine, self._engine.notifier.running
-        is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
-        return not is_inside and engine.saves.began is None
+        if not file.pending and self._must_rewrite and self._rewriting.may_begin:
+            self._begin_rewriting()
 
     def begin_again(self) -> None:
         """All data were replaced: what the files have stays there until these are written in its place."""
         self._rewriting.abandon()
-        self._rewriting.is_asked_for = True
+        self._rewriting.ask()
         try:
             self._increments.begin_next(self._engine.recording.name_database, is_of_new_data=True)
         except OSError as error:
-            self._fail_rewriting(error)
+            self._rewriting.fail(error)
 
     def reload(self) -> bool:
         """Loads all data again, as at the start; False, with all data gone, if they cannot be loaded.
@@ -174,87 +162,53 @@ class Journal:
         """
         if self._increments.awaits_base:
             return False
-        engine = self._engine
-        self.write(engine.recording.take())
-        effects, engine.effects = engine.effects, None
-        changes = engine.keyspace.changes
-        engine.keyspace.flush()
-        engine.libraries.flush()
-        try:
-            for _ in load(self._disk, self.folder, self._files.manifest, engine):
-                pass
-        except (DamagedFileError, OSError) as error:
-            self._log.error("cannot load the append-only file: %s", error)
-            return False
-        finally:
-            engine.effects = effects
-            engine.keyspace.changes = changes
-        return True
+        self.write(self._engine.recording.take())
+        return reload(self._disk, self.folder, self._files.manifest, self._engine, self._log)
 
     # Rewriting
 
     @property
     def is_rewriting(self) -> bool:
         """Whether a child rewrites the file now."""
-        return self._rewriting.child is not None
+        return self._rewriting.is_at_work
 
     def rewrite(self) -> bool:
         """Rewrites the file when the tick ends; False if that is being done already."""
-        if self.is_rewriting:
-            return False
-        self._rewriting.is_asked_for = True
-        return True
+        return self._rewriting.ask()
 
-    def _rewrite_if_needed(self) -> None:
+    @property
+    def _must_rewrite(self) -> bool:
         rewriting = self._rewriting
-        is_due = (
-            self._increments.awaits_base
-            or self._increments.file.may_lack_something
-            or rewriting.has_grown(self.size, self.base_size)
+        return rewriting.is_asked_for or (
+            (
+                self._increments.awaits_base
+                or self._increments.file.may_lack_something
+                or rewriting.has_grown(self.size, self.base_size)
+            )
+            and rewriting.may_retry
         )
-        if not (rewriting.is_asked_for or (is_due and rewriting.may_retry)):
-            return
-        self._log.info("rewriting the append-only file")
+
+    def _begin_rewriting(self) -> None:
         try:
             self._increments.begin_next(self._engine.recording.name_database)
-            rewriting.begin()
+            self._rewriting.begin(self.folder)
         except OSError as error:
-            self._fail_rewriting(error)
+            self._rewriting.fail(error)
 
-    def _fail_rewriting(self, reason: object) -> None:
-        """All is kept as before: the old base and the increments behind it are good."""
-        self._rewriting.fail()
-        self._log.error("cannot rewrite the append-only file: %s", reason)
-
-    def _child_is_over(self, failure: str) -> None:
-        self._later(lambda: self._end_rewriting(failure))
-
-    def _end_rewriting(self, failure: str) -> None:
-        if self._rewriting.abandoned:
-            self._rewriting.abandoned -= 1
-            return
-        if self._rewriting.child is None:
-            return
-        path = self._rewriting.end()
+    def _use_base(self, path: Path | None) -> None:
         try:
-            if failure:
-                self._fail_rewriting(failure)
-                self._disk.remove(path)
-            else:
+            if path is not None:
                 self._replace_base(path)
-        except OSError as error:
-            self._fail_rewriting(error)
+        except OSError:
             if self._increments.awaits_base:
                 self._files.skipped += 1  # nobody knows which manifest is on the disk, and what it names
+            raise
 
     def _replace_base(self, path: Path) -> None:
         manifest = self._increments.name(self._files.manifest)
         manifest = self._files.with_base(manifest, base_ending(self._engine))
-        base = self._files.base(manifest)
-        self._disk.rename(path, base)
-        self._disk.sync_folder(self.folder)
-        self._files.save_manifest(manifest)
-        self._increments.is_named(size_before=self._disk.size(base))
+        self._files.use_base(path, manifest)
+        self._increments.is_named(size_before=self._disk.size(self._files.base(manifest)))
         self.base_size = self.size
         self._log.info("rewrote the append-only file: %d bytes", self.base_size)
         self._files.remove_history()

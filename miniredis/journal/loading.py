@@ -22,10 +22,11 @@ from .frames import BadFrameError, TornFrameError, batches, size_of
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from ..logs import ServerLog
     from .disk import Disk
     from .manifest import Manifest
 
-__all__ = ["load"]
+__all__ = ["load", "reload"]
 
 SNAPSHOT: Final = b"REDIS"
 """What an RDB file begins with."""
@@ -74,6 +75,27 @@ def load(
         engine.set_progress(None)
         replay.end()
     return torn
+
+
+def reload(disk: Disk, folder: Path, manifest: Manifest, engine: Engine, log: ServerLog) -> bool:
+    """Replaces all data by those of the files of a manifest; False, with no data left, if that fails.
+
+    Neither replicas nor the append-only file are told of it.
+    """
+    effects, engine.effects = engine.effects, None
+    changes = engine.keyspace.changes
+    engine.keyspace.flush()
+    engine.libraries.flush()
+    try:
+        for _ in load(disk, folder, manifest, engine):
+            pass
+    except (DamagedFileError, OSError) as error:
+        log.warning("cannot load the append-only file: %s", error)
+        return False
+    finally:
+        engine.effects = effects
+        engine.keyspace.changes = changes
+    return True
 
 
 def check_may_be_cut(path: Path, whole: int, engine: Engine, *, is_last: bool) -> None:

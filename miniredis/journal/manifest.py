@@ -96,11 +96,18 @@ class Manifest:
         number = skipped + (self.increments[-1].number + 1 if self.increments else 1)
         return replace(self, increments=(*self.increments, Part(f"{name}.{number}.incr.aof", number)))
 
-    def with_base(self, name: str, *, ending: str, skipped: int = 0) -> Manifest:
-        """With a new base; the old one and all increments but the last become history."""
+    def with_base(self, name: str, *, ending: str, skipped: int = 0, is_all: bool = False) -> Manifest:
+        """With a new base; the old one and all increments but the last become history.
+
+        Args:
+            name: of the append-only file.
+            ending: of the name of the base.
+            skipped: so many numbers are left out.
+            is_all: the base has all data, so that the last increment becomes history, too.
+        """
         number = skipped + (self.base.number + 1 if self.base else 1)
-        last = self.increments[-1:]
-        old = (*((self.base,) if self.base else ()), *self.increments[:-1])
+        last = () if is_all else self.increments[-1:]
+        old = (*((self.base,) if self.base else ()), *self.increments[: len(self.increments) - len(last)])
         return Manifest(Part(f"{name}.{number}.base.{ending}", number), last, (*self.history, *old))
 
     def without_history(self) -> Manifest:

@@ -7,17 +7,21 @@ server is killed, the files of one of the two manifests are all there.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..engine.client_flags import EXECUTING
 from .child import Child
 from .snapshots import base_of
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from ..logs import ServerLog
     from .disk import Disk
 
 __all__ = ["Rewriting"]
@@ -33,40 +37,66 @@ class Rewriting:
 
     Args:
         engine: whose data they are.
+        log: the server's.
+        later: calls a function soon on the server's thread, with its lock held, and ends a tick then.
         disk: where the temporary file is written.
-        folder: in which.
+        use: is called with the new base when it is written, or with None when it could not be; may raise
+            ``OSError``.
         start_child: starts a process that does some work.
 
     Attributes:
         is_asked_for: it is to begin when the tick ends.
-        child: the one that is at work; None if none is.
         seconds: how long the last one took.
         has_failed: the last one failed.
         count: how many there were.
-        abandoned: how many children were ended before their time, and will still be told of.
     """
 
     def __init__(
         self,
         engine: Engine,
+        log: ServerLog,
+        later: Callable[[Callable[[], object]], None],
         disk: Disk,
-        folder: Path,
-        start_child: Callable[[Callable[[], None]], Child],
+        use: Callable[[Path | None], None],
+        start_child: type[Child] = Child,
     ) -> None:
-        self._engine, self._disk, self._folder, self._start_child = engine, disk, folder, start_child
+        self._engine, self._log, self._later, self._disk = engine, log, later, disk
+        self._use, self._start_child = use, start_child
         self._began = self._not_before = 0.0
+        self._child: Child | None = None
+        self._folder = Path()
+        self._abandoned = 0  # how many children were ended before their time, and will still be told of
         self.is_asked_for = False
-        self.child: Child | None = None
         self.seconds = NEVER
         self.has_failed = False
-        self.count = self.abandoned = 0
+        self.count = 0
 
-    def begin(self) -> None:
-        """Starts a child; raises ``OSError`` if there can be none."""
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a child writes a base now."""
+        return self._child is not None
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether the data are those between two commands, and no child is at work, as in Redis."""
+        engine, running = self._engine, self._engine.notifier.running
+        is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
+        return not is_inside and engine.saves.began is None and self._child is None
+
+    def ask(self) -> bool:
+        """Lets it begin when the tick ends; False if a child is at work already."""
+        if self._child is None:
+            self.is_asked_for = True
+        return self._child is None
+
+    def begin(self, folder: Path) -> None:
+        """Starts a child that writes a base in a folder; raises ``OSError`` if there can be none."""
         self.is_asked_for = False
-        self._began = time.monotonic()
-        self.child = self._start_child(self._write)
-        self._engine.saves.note_fork(self.child.fork_microseconds)
+        self._began, self._folder = time.monotonic(), folder
+        self.count += 1
+        self._child = self._start_child(self._write, self._child_is_over)
+        self._engine.saves.note_fork(self._child.fork_microseconds)
+        self._log.info("rewriting the append-only file")
 
     def _write(self) -> None:
         file = self._disk.create(temporary(self._folder, os.getpid()))
@@ -74,20 +104,34 @@ class Rewriting:
             file.write(piece)
         file.sync()
 
-    def end(self) -> Path:
-        """The child is over; returns the file that it was to write."""
-        assert self.child is not None
-        path = temporary(self._folder, self.child.pid)
-        self.child = None
-        self.seconds = int(time.monotonic() - self._began)
-        self.count += 1
-        self.has_failed = False
-        return path
+    def _child_is_over(self, failure: str) -> None:
+        self._later(partial(self._end, failure))
 
-    def fail(self) -> None:
-        """It came to nothing; unasked it is not tried again at once."""
+    def _end(self, failure: str) -> None:
+        if self._abandoned:
+            self._abandoned -= 1
+            return
+        if self._child is None:
+            return
+        path = temporary(self._folder, self._child.pid)
+        self._child = None
+        self.seconds = int(time.monotonic() - self._began)
+        self.has_failed = False
+        try:
+            if failure:
+                self.fail(failure)
+                self._use(None)
+                self._disk.remove(path)
+            else:
+                self._use(path)
+        except OSError as error:
+            self.fail(error)
+
+    def fail(self, reason: object) -> None:
+        """It came to nothing, and unasked it is not tried again at once. The files before it are good."""
         self.has_failed, self.is_asked_for = True, False
         self._not_before = time.monotonic() + PAUSE
+        self._log.error("cannot rewrite the append-only file: %s", reason)
 
     @property
     def may_retry(self) -> bool:
@@ -104,19 +148,20 @@ class Rewriting:
 
     def abandon(self) -> None:
         """Ends the child that is at work, if there is one."""
-        if self.child is not None:
-            child, self.child = self.child, None
-            self.abandoned += 1
+        if self._child is not None:
+            child, self._child = self._child, None
+            self._abandoned += 1
             child.kill()
+            with contextlib.suppress(OSError):
+                self._disk.remove(temporary(self._folder, child.pid))
 
     def facts(self) -> dict[str, int | str]:
         """What INFO tells of it."""
-        is_at_work = self.child is not None
         return {
-            "aof_rewrite_in_progress": int(is_at_work),
+            "aof_rewrite_in_progress": int(self.is_at_work),
             "aof_rewrite_scheduled": int(self.is_asked_for),
             "aof_last_rewrite_time_sec": self.seconds,
-            "aof_current_rewrite_time_sec": int(time.monotonic() - self._began) if is_at_work else NEVER,
+            "aof_current_rewrite_time_sec": int(time.monotonic() - self._began) if self.is_at_work else NEVER,
             "aof_last_bgrewrite_status": "err" if self.has_failed else "ok",
             "aof_rewrites": self.count,
         }

@@ -34,7 +34,7 @@ def debug_reload(session: Session, args: list[bytes]) -> Reply:
 def debug_loadaof(session: Session, args: list[bytes]) -> Reply:
     """Loads all data from the append-only file; without one, changes nothing."""
     check_is_loaded(session.engine)
-    journal = session.engine.environment.journal
+    journal = session.engine.environment.find_journal()
     if journal is not None and not journal.reload():
         raise CommandError(errors.NOT_LOADED)
     return OK

@@ -17,8 +17,8 @@ SCHEDULED: Final = status(b"Background append only file rewriting scheduled")
 
 @command("BGREWRITEAOF", 1, "admin noscript no_async_loading", acl="", since="1.0.0")
 def bgrewriteaof(session: Session, args: list[bytes]) -> Reply:
-    """Rewrites the append-only file in the background; an error if there is none."""
-    journal = session.engine.environment.journal
+    """Rewrites the append-only file in the background; while that is off, writes a base with all data."""
+    journal = session.engine.environment.find_journal()
     if journal is None:
         raise CommandError(errors.NO_REWRITING)
     if not journal.rewrite():

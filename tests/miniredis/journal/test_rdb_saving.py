@@ -366,8 +366,11 @@ def test_a_save_waits_for_the_rewriting_of_the_append_only_file(gate: Gate, fold
         assert kept.await_save()["rdb_saves"] == 1
 
 
-def test_a_rewriting_that_is_asked_for_during_a_save_is_scheduled(gate: Gate, folder: Path) -> None:
-    with started(folder, appendonly="yes") as server, RawConnection("127.0.0.1", server.port) as raw:
+@pytest.mark.parametrize("appendonly", ["yes", "no"])
+def test_a_rewriting_that_is_asked_for_during_a_save_is_scheduled(
+    appendonly: str, gate: Gate, folder: Path
+) -> None:
+    with started(folder, appendonly=appendonly) as server, RawConnection("127.0.0.1", server.port) as raw:
         assert raw.command("BGSAVE") == b"+Background saving started\r\n"
         assert raw.command("BGREWRITEAOF") == b"+Background append only file rewriting scheduled\r\n"
         with server.client() as client:
@@ -389,6 +392,27 @@ def hold_rewriting(gate: Gate) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rewriting, "base_of", base_of)
         yield
+
+
+def test_turning_the_append_only_file_on_ends_the_base_that_is_written_while_it_is_off(
+    gate: Gate, folder: Path
+) -> None:
+    with (
+        started(folder, appendonly="no") as server,
+        RawConnection("127.0.0.1", server.port) as raw,
+        hold_rewriting(gate),
+    ):
+        assert raw.command("BGREWRITEAOF") == b"+Background append only file rewriting started\r\n"
+        assert raw.command("BGREWRITEAOF").startswith(b"-ERR Background append only file rewriting already")
+        assert raw.command("CONFIG", "SET", "appendonly", "yes") == b"+OK\r\n"
+        gate.open()
+        until(lambda: not server.client().info("persistence")["aof_rewrite_in_progress"])
+        assert server.client().info("persistence")["aof_base_size"] > 0
+    manifest = folder / "appendonlydir" / "appendonly.aof.manifest"
+    assert manifest.read_text().split() == [
+        *("file", "appendonly.aof.1.base.rdb", "seq", "1", "type", "b"),
+        *("file", "appendonly.aof.1.incr.aof", "seq", "1", "type", "i"),
+    ]
 
 
 def test_a_snapshot_is_of_the_moment_when_it_was_asked_for(gate: Gate, ours: Kept) -> None:
