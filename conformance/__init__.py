@@ -7,9 +7,8 @@ Each thing that a document asks for is a clause, with an id and a check. A run g
             print(outcome.clause.id, outcome.verdict, outcome.reason)
 
 ``python -m conformance`` and ``pytest --pyargs conformance`` do the same from a command line. Other commands:
-``conformance.differential`` compares two servers reply by reply, ``.hostile`` sends malformed input,
-``.histories`` judges what clients recorded, ``.simulation`` explores every order of their steps,
-``.exchange`` kills processes in the middle, ``.bench`` measures speed. Each has a ``--help``.
+``conformance.differential`` compares two servers reply by reply, ``.histories`` judges what clients recorded,
+``.histories.exchange`` kills processes in the middle, ``.bench`` measures speed. Each has a ``--help``.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .adapter import Adapter
     from .clauses import CLAUSES, SUITES, Clause
-    from .environment import Client, Environment, Failure, Judged, Unsupported
-    from .runner import Judging, Outcome, judge, run
+    from .clients.adapter import Adapter
+    from .judging.environment import Client, Environment, Failure, Judged, Unsupported
+    from .judging.runner import Judging, Outcome, judge, run
     from .targets import (
         TARGETS,
         Address,
@@ -55,7 +54,7 @@ __all__ = [
     "target_named",
 ]
 
-PLACES: Final = ("adapter", "clauses", "environment", "runner", "targets")
+PLACES: Final = ("clauses", "clients.adapter", "judging.environment", "judging.runner", "targets")
 """The modules that have what this one offers. They are imported when something of theirs is wanted: pytest
 imports this package whenever it starts, for the options of ``pytest --pyargs conformance``."""
 

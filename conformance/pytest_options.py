@@ -11,7 +11,7 @@ __all__ = ["OPTIONS"]
 OPTIONS: Final = {
     "target": "server to judge, as for python -m conformance; may be repeated (default: embedded)",
     "client": "flavour of the pressure client to judge; may be repeated (default: sync)",
-    "adapter": "command that is the client to judge, see pydoc conformance.adapter; may be repeated",
+    "adapter": "command that is the client to judge, see pydoc conformance.clients.adapter; may be repeated",
     "suite": "judge only this suite; may be repeated",
     "clause": "judge only the clause of this id; may be repeated",
 }

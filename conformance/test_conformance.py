@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.adapter import Adapter
 from conformance.arguments import unknown
 from conformance.clauses import CLAUSES, SUITES, Clause
-from conformance.environment import Client
-from conformance.flavours import FLAVOURS
-from conformance.runner import Judging, Outcome
+from conformance.clients.adapter import Adapter
+from conformance.clients.flavours import FLAVOURS
+from conformance.judging.environment import Client
+from conformance.judging.runner import Judging, Outcome
 from conformance.targets import NotInstalledError, Target, target_named
 
 DEFAULTS: Final = {"target": ["embedded"], "client": ["sync"]}

@@ -21,12 +21,12 @@ from _pytest.runner import runtestprotocol
 
 import miniredis
 import pressure.protocol.liveness
-from conformance.capabilities import is_no_redis_7_0
-from conformance.environment import Environment
-from conformance.flavours import FLAVOURS
-from conformance.forking import ForkServer
-from conformance.programs import wheels_redis
+from conformance.clients.flavours import FLAVOURS
+from conformance.judging.capabilities import is_no_redis_7_0
+from conformance.judging.environment import Environment
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
+from conformance.targets.programs import wheels_redis
+from tests.tools.forking import ForkServer
 
 from .cases import exhaustive
 from .forks import forks, popen
@@ -53,7 +53,7 @@ def keep_bytecode() -> None:
     """Lets the workers and the processes they start keep compiled modules, which git ignores.
 
     Where Python is told to keep none, each of them would compile all that it imports: a sixth of the run. Not
-    without workers: ``tests.mutation`` runs so, and changes files too quickly for what is kept of them.
+    without workers: ``tests.tools.mutation.lines`` runs so, and changes files too quickly for what is kept of them.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

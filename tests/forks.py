@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conformance.forking import Forked, ForkServer
+from tests.tools.forking import Forked, ForkServer
 
 __all__ = ["forks", "popen"]
 
 ROOT = Path(__file__).parents[1]
 
-ALREADY = ("conformance.flavours", "asyncio", "email.parser", "encodings.idna", "trio")
+ALREADY = ("conformance.clients.flavours", "asyncio", "email.parser", "encodings.idna", "trio")
 """What else is imported already: what most processes of the tests use."""
 
 

@@ -23,8 +23,6 @@ USES = {"match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "s
 OWN = {
     "pressure/methods.py": "reads annotations of our own functions",
     "conformance/reports/model.py": "reads one line of our own about a server",
-    "conformance/pictures/top.py": "reads what our own command printed",
-    "conformance/pictures/ratios.py": "reads a guide of our own",
 }
 """The files whose patterns may take more than linear time, and why."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from conformance.limits import pauses
+from conformance.judging.limits import pauses
 
 __all__ = ["PATIENCE", "until"]
 

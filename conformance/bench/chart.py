@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..pictures import svg
+from . import svg
 from .model import Outcome
 
 __all__ = ["Bar", "Group", "as_svg", "groups_of"]

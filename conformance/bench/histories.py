@@ -11,13 +11,13 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..pipeline.session import SETTINGS
+from ..histories.parquet.session import SETTINGS
 from .model import Measure, Pair
 from .spark import session
 from .workbench import Workbench
 
 if TYPE_CHECKING:
-    from ..pipeline.summary import Summary
+    from ..histories.parquet.summary import Summary
 
 __all__ = ["spark_to_one_process"]
 
@@ -29,9 +29,9 @@ def spark_to_one_process(operations: int) -> Measure:
 
     def measure(bench: Workbench) -> Generator[Pair]:
         with session("local[*,4]", SETTINGS) as spark, tempfile.TemporaryDirectory() as folder:
-            from ..pipeline.alone import check_alone
-            from ..pipeline.cluster import check_on_spark
-            from ..pipeline.samples import write_sample
+            from ..histories.parquet.alone import check_alone
+            from ..histories.parquet.cluster import check_on_spark
+            from ..histories.parquet.samples import write_sample
 
             path = Path(folder) / "history.parquet"
             write_sample(path, bench.effort.scaled(operations), QUEUES)

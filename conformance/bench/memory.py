@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 
-from ..processes import NotInstalledError
+from ..targets.processes import NotInstalledError
 from .crowds import allow_files, answered, blocked, idle
 from .lists import fill
 from .model import Measure, Pair

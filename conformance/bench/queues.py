@@ -1,6 +1,6 @@
 """Queues: ``pressure`` against the documents' pseudocode, one command at a time, on one redis-server.
 
-The other side is ``conformance.textbook`` on redis-py. In these rows "ours" is ``pressure``.
+The other side is ``conformance.clients.textbook`` on redis-py. In these rows "ours" is ``pressure``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pressure
 
-from ..textbook import Textbook
+from ..clients.textbook import Textbook
 from .model import Measure, Pair
 from .timing import samples
 from .workbench import Workbench
@@ -106,7 +106,7 @@ def beside_multiprocessing(bench: Workbench) -> Generator[Pair]:
 #: What a process of its own does: puts so many values, once it is told to.
 PRODUCE: Final = """
 import sys
-from conformance.textbook import Textbook
+from conformance.clients.textbook import Textbook
 import pressure
 
 kind, url, count = sys.argv[1:]

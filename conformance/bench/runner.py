@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from ..processes import NotInstalledError
+from ..targets.processes import NotInstalledError
 from ..wire import Hangup
 from .model import Effort, Outcome, Pair, Row
 from .workbench import Workbench

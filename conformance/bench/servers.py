@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
-from ..processes import START_LIMIT, at_free_port, end, start_real
 from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
+from ..targets.processes import START_LIMIT, at_free_port, end, start_real
 from ..wire import RawConnection
 from .model import MissingError
 

@@ -21,8 +21,8 @@ import pressure
 import pressure.spark
 from pressure.spark.sessions import QUIET
 
-from ..pipeline.session import MissingSparkError
-from ..pipeline.session import session as a_session
+from ..histories.parquet.session import MissingSparkError
+from ..histories.parquet.session import session as a_session
 from .model import Measure, MissingError, Pair
 from .workbench import Workbench
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pressure import ItemLostError
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .dying import every_death, moments_of
 from .registry import check
 

@@ -10,7 +10,7 @@ from typing import Final
 import pressure
 from pressure import QueueClosedError
 
-from ..environment import Environment, Judged, expect
+from ..judging.environment import Environment, Judged, expect
 from .registry import check
 from .state import expect_roles_free, number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pressure import QueueClosedError, QueueDoesNotExistError
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .getting import filled
 from .registry import check
 from .state import PRODUCER, count, expect_roles_free, held, length, text

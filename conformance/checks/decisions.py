@@ -16,7 +16,7 @@ from pressure import (
     QueueInUseError,
 )
 
-from ..environment import Environment, Failure, Judged, Running, expect, expect_error
+from ..judging.environment import Environment, Failure, Judged, Running, expect, expect_error
 from .getting import filled
 from .lifecycle import our_own
 from .putting import full

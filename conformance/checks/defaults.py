@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Final
 from unittest import mock
 
-from ..environment import Environment, Failure, Unsupported, expect
+from ..judging.environment import Environment, Failure, Unsupported, expect
 from .lifecycle import our_own
 from .registry import check
 from .settings import only

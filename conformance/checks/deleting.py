@@ -6,7 +6,7 @@ from concurrent.futures import wait
 
 from pressure import QueueClosedError, QueueDoesNotExistError
 
-from ..environment import Environment, Running, expect, expect_error
+from ..judging.environment import Environment, Running, expect, expect_error
 from .getting import filled
 from .putting import full
 from .registry import check

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from pressure import PressureError
 
-from ..environment import Environment
+from ..judging.environment import Environment
 
 __all__ = ["every_death", "moments_of"]
 

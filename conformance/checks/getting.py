@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pressure import QueueClosedError, QueueDoesNotExistError, QueueEmptyError, QueueInUseError
 
-from ..environment import Environment, Judged, expect, expect_error
+from ..judging.environment import Environment, Judged, expect, expect_error
 from .putting import full
 from .registry import check
 from .state import CONSUMER, count, expect_roles_free, held, length, number, text, values

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..environment import Environment, Failure
 from ..histories import fifo, linearizable, waiters
 from ..histories.lines import waiting_line
 from ..histories.model import Facts, History, Verdict, worst
 from ..histories.picture import evidence
 from ..histories.processes import final_contents, processes
 from ..histories.runs import QUEUE, Plan, connections, threads
+from ..judging.environment import Environment, Failure
 from .registry import Check, check
 
 __all__ = ["expect_explained"]

@@ -11,7 +11,7 @@ from unittest import mock
 
 from pressure import PressureError, QueueAlreadyExistsError, QueueDoesNotExistError
 
-from ..environment import Environment, Failure, expect, expect_error
+from ..judging.environment import Environment, Failure, expect, expect_error
 from .registry import check
 from .state import (
     CONSUMER,

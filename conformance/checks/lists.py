@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..environment import Environment, expect
+from ..judging.environment import Environment, expect
 from ..wire import RawConnection
 from .registry import check
 

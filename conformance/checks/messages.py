@@ -9,7 +9,7 @@ from typing import Any
 
 from pressure import QueueAlreadyExistsError
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .dying import every_death
 from .registry import check
 

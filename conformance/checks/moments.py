@@ -8,8 +8,8 @@ from itertools import count as numbers
 
 from pressure import OutcomeUnknownError, QueueAlreadyExistsError, QueueDoesNotExistError, QueueFullError
 
-from ..environment import Environment, Failure, Judged, expect
-from ..gate import Act
+from ..judging.environment import Environment, Failure, Judged, expect
+from ..wire.gate import Act
 from .deleting import produce
 from .registry import check
 from .state import CONSUMER, PRODUCER, SUFFIXES, count, expect_roles_free, length, text, values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..environment import Environment, expect
+from ..judging.environment import Environment, expect
 from .getting import filled
 from .registry import check
 from .state import CONSUMER, PRODUCER, expect_roles_free, held, length, number, text, values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pressure import QueueClosedError, QueueDoesNotExistError, QueueFullError, QueueInUseError
 
-from ..environment import Environment, Judged, expect, expect_error
+from ..judging.environment import Environment, Judged, expect, expect_error
 from .registry import check
 from .state import PRODUCER, count, expect_roles_free, held, length, number, text, values
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ..environment import Environment
+from ..judging.environment import Environment
 
 __all__ = ["CHECKS", "Check", "check"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pressure import QueueClosedError, QueueInUseError
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .lifecycle import our_own
 from .registry import check
 from .state import CONSUMER, count, counters, expect_roles_free, length, text, values

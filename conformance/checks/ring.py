@@ -6,7 +6,7 @@ from typing import Any
 
 from pressure import ItemLostError
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .dying import moments_of
 from .registry import check
 

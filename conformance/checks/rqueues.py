@@ -6,7 +6,7 @@ from typing import Any
 
 import redis
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .lists import NULL, WRONG_TYPE, Talk, number
 from .registry import check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from unittest import mock
 
-from ..environment import Environment, expect
+from ..judging.environment import Environment, expect
 from .lifecycle import our_own
 from .registry import check
 from .state import CONSUMER, PRODUCER, expect_roles_free, held, length, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final
 
-from ..environment import Environment, expect, expect_error
+from ..judging.environment import Environment, expect, expect_error
 from .lifecycle import our_own
 from .lists import Talk, array, bulk, number
 from .registry import check

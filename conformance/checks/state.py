@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ..environment import Environment, expect
+from ..judging.environment import Environment, expect
 
 __all__ = [
     "CONSUMER",

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from pressure import QueueClosedError, QueueDoesNotExistError, QueueFullError
 
-from ..environment import Environment, Running, expect, expect_error
-from ..textbook import FIRST, LATER, MOVING, Edition, Gone, Shut, Textbook
+from ..clients.textbook import FIRST, LATER, MOVING, Edition, Gone, Shut, Textbook
+from ..judging.environment import Environment, Running, expect, expect_error
 from .deleting import consume, produce
 from .registry import Check, check
 from .state import count, expect_roles_free, length, number

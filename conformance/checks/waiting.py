@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from ..environment import Environment, Failure, expect
+from ..judging.environment import Environment, Failure, expect
 from .lists import NULL, NULL_ARRAY, OK, WRONG_TYPE, Talk, array, bulk, number
 from .registry import check
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from ..environment import Environment, Failure
-from ..evidence import Evidence
+from ..failure import Evidence
+from ..judging.environment import Environment, Failure
 from ..targets import real_redis
 from ..wire import RawConnection
 from .registry import check

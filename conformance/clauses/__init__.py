@@ -17,15 +17,14 @@ from .model import Clause, Level
 from .protocol import PROTOCOL
 from .queues import QUEUES
 from .rqueues import RQUEUES
-from .simulation import SIMULATION
 from .wire import WIRE
 
 __all__ = ["CLAUSES", "SUITES", "Clause", "Level"]
 
-ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *SIMULATION, *HISTORIES, *WIRE)
+ALL: Final = (*PROTOCOL, *DECISIONS, *LISTS, *QUEUES, *RQUEUES, *HISTORIES, *WIRE)
 
 CLAUSES: Final[Mapping[str, Clause]] = {clause.id: clause for clause in ALL}
 """Every clause, by its id."""
 
 SUITES: Final = tuple(dict.fromkeys(suite for clause in ALL for suite in clause.suites))
-"""The names of the suites: one for each document, and ``simulation``, ``histories`` and ``wire``."""
+"""The names of the suites: one for each document, and ``histories`` and ``wire``."""

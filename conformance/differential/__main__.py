@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Final
 
@@ -18,7 +16,6 @@ from ..wire import RawConnection
 from .both import Both
 from .coverage import Coverage, all_names
 from .grammar import LEFT_OUT, Form, read_forms
-from .mutants import LIMIT, MUTANTS, effort_to_find
 from .pair import Pair
 from .report import transcript
 from .rival import RIVALS, rival_named
@@ -34,10 +31,8 @@ EXAMPLES: Final = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status: 0 if nothing differed, or if every mutant was found."""
+    """Runs the command; returns its exit status: 0 if nothing differed."""
     options = read_options(arguments)
-    if options.mutants:
-        return try_mutants(options.seed)
     try:
         with real_redis() as address, RawConnection(address.host, address.port) as server:
             forms = read_forms(server, chosen(options))
@@ -78,8 +73,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Sends the same made-up requests to two servers, miniredis and a real Redis by "
         "default, and compares each reply, byte by byte. Prints the shortest conversation in "
         "which they differ.",
-        epilog="Exit status: 0 no reply differs (with --mutants: every mutant was found), 1 one does, 2 "
-        "wrong arguments, or a server is not there.",
+        epilog="Exit status: 0 no reply differs, 1 one does, 2 wrong arguments, or a server is not there.",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--minutes", type=amount, metavar="M", help="run for so many minutes")
@@ -111,10 +105,6 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--as-found", action="store_true", help="print a conversation that differs as it is, not shortened"
     )
-    parser.add_argument(
-        "--mutants", action="store_true",
-        help="instead: put small faults into miniredis, one at a time, and check that each is found",
-    )  # fmt: skip
     options = parser.parse_args(arguments)
     options.commands = options.commands or (0 if options.minutes else 20_000)
     if not chosen(options):
@@ -199,20 +189,6 @@ def summary(coverage: Coverage, used: Counter[str], names: Sequence[str]) -> Ite
     yield "never seen: " + (", ".join(f"{name} {outcome}" for name, outcome in gaps) or "nothing")
     tolerated = [f"{row.name} {used[row.name]:,}" for row in TOLERATED if used[row.name]]
     yield f"tolerated differences (conformance/differential/tolerated.py): {', '.join(tolerated) or 'none'}"
-
-
-def try_mutants(seed: int) -> int:
-    survivors = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        efforts = pool.map(lambda mutant: effort_to_find(mutant, seed), MUTANTS)
-        for mutant, effort in zip(MUTANTS, efforts, strict=True):
-            survivors += effort is None
-            told = (
-                f"found after {effort.requests:,} requests, {effort.seconds:.1f} s" if effort else "not found"
-            )
-            print(f"{mutant.name}: {told}", flush=True)
-    print(f"{len(MUTANTS) - survivors} of {len(MUTANTS)} found within {LIMIT:,} requests")
-    return int(survivors > 0)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import hiredis
 
-from ..processes import NotInstalledError
+from ..targets.processes import NotInstalledError
 from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]

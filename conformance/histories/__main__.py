@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ..arguments import TARGET, add_bound, add_seed, count, output_file
-from ..flavours import FLAVOURS
+from ..clients.flavours import FLAVOURS
 from ..targets import NotInstalledError, target_named
 from .judging import judged
 from .model import Answer, History, Verdict, worst

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..evidence import Evidence
+from ..failure import Evidence
 from .drawing import drawn
 from .model import NEVER, History, Operation, Verdict
 

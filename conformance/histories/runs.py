@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from ..environment import Running
+from ..judging.environment import Running
 from .model import Facts, History
 from .recorder import Notebook, RecordedConnection, RecordedQueue, Recorder
 

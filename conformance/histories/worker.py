@@ -10,7 +10,7 @@ import argparse
 import random
 from pathlib import Path
 
-from ..flavours import FLAVOURS
+from ..clients.flavours import FLAVOURS
 from .recorder import Log, RecordedQueue, Recorder
 from .runs import consume, produce
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
 
-from ..evidence import Evidence
+from ..failure import Evidence
 from ..wire import reply_end
 from .markup import escaped
 from .text import readable
 
 if TYPE_CHECKING:
-    from ..recording import Move
-    from ..replay import Take
+    from ..wire.recording import Move
+    from .replay import Take
 
 __all__ = ["compared"]
 

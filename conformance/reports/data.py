@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..clauses import Clause
-from ..runner import Outcome
+from ..judging.runner import Outcome
 from .model import Judgement, counted, plain_origin, suites_of, versions
 
 __all__ = ["as_json"]

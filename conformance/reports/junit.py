@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from ..runner import Outcome
+from ..judging.runner import Outcome
 from .model import Judgement, counted, plain_origin, suites_of
 from .text import readable, shortened
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from ..clauses import SUITES
-from ..runner import Outcome
+from ..judging.runner import Outcome
 
 __all__ = ["Judgement", "counted", "plain_origin", "suites_of", "versions"]
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self
 
 from ..clauses import Clause
-from ..environment import Client
-from ..masking import without_secret, without_secrets
-from ..replay import Replayer
-from ..runner import Outcome, describe, judge
+from ..failure import Evidence
+from ..judging.environment import Client
+from ..judging.runner import Outcome, describe, judge
 from ..targets import Address
+from ..wire.masking import without_secret
 from .files import Files
 from .model import Judgement
+from .replay import Replayer
 from .terminal import Progress
 
-__all__ = ["Reporting", "why"]
+__all__ = ["Reporting", "why", "without_secrets"]
 
 
 class Reporting:
@@ -99,3 +101,12 @@ class Reporting:
 def why(error: BaseException) -> str:
     """Why a run ended before its end, in words."""
     return describe(error) if isinstance(error, Exception) else "interrupted"
+
+
+def without_secrets(outcome: Outcome, secret: str | None) -> Outcome:
+    """The outcome without a password that is known."""
+    evidence = tuple(
+        Evidence(*(without_secret(text, secret) for text in (each.title, each.text, each.markup)))
+        for each in outcome.evidence
+    )
+    return replace(outcome, reason=without_secret(outcome.reason, secret), evidence=evidence)

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from ..runner import Outcome
+from ..judging.runner import Outcome
 from .model import counted, suites_of
 from .text import readable
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from conformance.simulation import Simulation, held, operation
 from pressure import protocol
 from pressure.protocol import Context, Deadline
+from tests.tools.simulation import Simulation, held, operation
 
 Setup: TypeAlias = Callable[[Simulation], None]
 

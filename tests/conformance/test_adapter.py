@@ -12,24 +12,24 @@ from typing import Any
 
 import pytest
 
-import conformance.adapter
-from conformance import __main__ as command
-from conformance import runner
-from conformance.adapter import Adapter
-from conformance.adapter.__main__ import OPERATIONS as SERVED
-from conformance.adapter.__main__ import serve
-from conformance.adapter.client import OPERATIONS, Foreign
-from conformance.adapter.process import ERRORS, AdapterError, ClientProcess
-from conformance.capabilities import REASONS
+import conformance.clients.adapter
+from conformance import command
 from conformance.clauses import CLAUSES
-from conformance.environment import Environment, Failure, Unsupported
-from conformance.runner import Outcome, judge
+from conformance.clients.adapter import Adapter
+from conformance.clients.adapter.__main__ import OPERATIONS as SERVED
+from conformance.clients.adapter.__main__ import serve
+from conformance.clients.adapter.client import OPERATIONS, Foreign
+from conformance.clients.adapter.process import ERRORS, AdapterError, ClientProcess
+from conformance.judging import runner
+from conformance.judging.capabilities import REASONS
+from conformance.judging.environment import Environment, Failure, Unsupported
+from conformance.judging.runner import Outcome, judge
 from conformance.targets import Address
 from pressure import QueueFullError
 
 pytestmark = pytest.mark.usefixtures("forked")
 
-OURS = Adapter(f"{sys.executable} -m conformance.adapter")
+OURS = Adapter(f"{sys.executable} -m conformance.clients.adapter")
 
 FEW = (
     "broker.environment",
@@ -124,8 +124,8 @@ def test_a_client_that_dies_fails_and_its_last_output_is_shown(embedded_server: 
 
 
 def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.adapter.client.ANSWER_LIMIT", 3.0)
-    monkeypatch.setattr("conformance.adapter.client.WAIT_LIMIT", 0.0)
+    monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 3.0)
+    monkeypatch.setattr("conformance.clients.adapter.client.WAIT_LIMIT", 0.0)
     hung, other = judged(embedded_server, textbook("hangs"), "put.pushes-left", "create.saves-bound")
     assert (hung.verdict, hung.reason) == ("failed", "the client does not answer put")
     assert other.verdict == "passed"
@@ -134,7 +134,7 @@ def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest
 def test_a_client_that_never_answers_is_not_asked_again(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.adapter.client.ANSWER_LIMIT", 3.0)
+    monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 3.0)
     monkeypatch.setattr(runner, "ANSWER_LIMIT", 1.5)
     silent = Adapter(f"{sys.executable} -Sc 'import time; time.sleep(100)'")
     first, second, third = judged(
@@ -163,7 +163,7 @@ def program(code: str) -> list[str]:
 def test_a_client_program_that_answers_wrongly_or_ends_fails_with_the_reason(
     code: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.adapter.process.GRACE", 0.5 if "close(1)" in code else 10.0)
+    monkeypatch.setattr("conformance.clients.adapter.process.GRACE", 0.5 if "close(1)" in code else 10.0)
     process = ClientProcess(program(code))
     with pytest.raises(Failure) as failure:
         process.ask("open", {}, 10)
@@ -272,7 +272,7 @@ def test_calls_of_methods_become_requests(method: str, args: Sequence[Any], opti
 
 
 def test_every_operation_and_error_is_documented() -> None:
-    text = conformance.adapter.__doc__ or ""
+    text = conformance.clients.adapter.__doc__ or ""
     assert [name for name in OPERATIONS if f"``{name}" not in text] == []
     assert [name for name in ERRORS if name != "PressureError" and name not in text] == []
     assert set(SERVED) == set(OPERATIONS)

@@ -17,9 +17,9 @@ from conformance.targets import NotInstalledError, target_named
 from pressure.spark.errors import SetupError
 
 COMMANDS = (
-    "conformance", "conformance.access_log", "conformance.bench", "conformance.differential",
-    "conformance.exchange", "conformance.histories", "conformance.hostile", "conformance.pipeline",
-    "conformance.redis_suite", "conformance.simulation",
+    "conformance", "pressure.spark.example", "conformance.bench", "conformance.differential",
+    "conformance.histories.exchange", "conformance.histories", "tests.tools.hostile", "conformance.histories.parquet",
+    "tests.tools.redis_suite", "tests.tools.simulation",
 )  # fmt: skip
 
 
@@ -54,25 +54,25 @@ MISTAKES = [
     ("conformance --target http://u:sec/ret@h", "cannot use http://u:***@h: only redis:// URLs are supported as targets"),
     ("conformance --junit /dev/null/x", "--junit: cannot write /dev/null/x"),
     ("conformance --adapter nosuch", "--adapter: no command 'nosuch' that can be run"),
-    ("conformance.exchange --messages 0", "--messages: 0 is too small: give 1 or more"),
-    ("conformance.exchange --kills x", "--kills: 'x' is not a whole number"),
+    ("conformance.histories.exchange --messages 0", "--messages: 0 is too small: give 1 or more"),
+    ("conformance.histories.exchange --kills x", "--kills: 'x' is not a whole number"),
     ("conformance.histories --record embedded --kill 3 f", "--kill: of 4 clients 2 can be killed at most; give --clients 5 or more"),
     ("conformance.histories --clients 1 f", "--clients: 1 is too small: give 2 or more"),
     ("conformance.histories --html /nonexistent/s f", "--html: cannot write /nonexistent/s: there is no folder /nonexistent"),
-    ("conformance.simulation --scenario one-eech", "did you mean 'one-each'?"),
-    ("conformance.simulation --schedule p1", "--schedule needs one --scenario"),
-    ("conformance.simulation --svg /tmp", "--svg: cannot write /tmp: it is a folder; name a file in it"),
+    ("tests.tools.simulation --scenario one-eech", "did you mean 'one-each'?"),
+    ("tests.tools.simulation --schedule p1", "--schedule needs one --scenario"),
+    ("tests.tools.simulation --svg /tmp", "--svg: cannot write /tmp: it is a folder; name a file in it"),
     ("conformance.differential --only LPUSH", "--only: there is no command 'LPUSH'"),
     ("conformance.differential --only lpush --without lpush", "no command is left"),
     ("conformance.differential --commands -5", "--commands: -5 is too small: give 1 or more"),
     ("conformance.differential --minutes 0", "--minutes: 0 is not a number above 0"),
-    ("conformance.hostile --frames 0", "--frames: 0 is too small: give 1 or more"),
-    ("conformance.hostile --sizes nosuch", "nothing to grow: no command or argument has such a name"),
+    ("tests.tools.hostile --frames 0", "--frames: 0 is too small: give 1 or more"),
+    ("tests.tools.hostile --sizes nosuch", "nothing to grow: no command or argument has such a name"),
     ("conformance.bench --rows plain-lpussh", "--rows: there is no row or group 'plain-lpussh'; did you mean 'plain-lpush'?"),
     ("conformance.bench --pairs 0", "--pairs: 0 is too small: give 1 or more"),
     ("conformance.bench --json /nonexistent/f", "--json: cannot write /nonexistent/f: there is no folder /nonexistent"),
-    ("conformance.redis_suite --redis-source /nonexistent", "/nonexistent is no source code of Redis"),
-    ("conformance.pipeline --sample 3", "give either a HISTORY to judge, or --from-jsonl or --sample together with --to"),
+    ("tests.tools.redis_suite --redis-source /nonexistent", "/nonexistent is no source code of Redis"),
+    ("conformance.histories.parquet --sample 3", "give either a HISTORY to judge, or --from-jsonl or --sample together with --to"),
 ]  # fmt: skip
 
 
@@ -85,11 +85,9 @@ def test_a_wrong_argument_is_named(line: str, message: str, capsys: pytest.Captu
     assert len(shown.err.splitlines()[-1]) < 300
 
 
-def test_the_example_suggests_the_nearest_name_for_an_unknown_target(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("conformance.access_log", "--out", str(tmp_path / "out"), "--target", "embeded") == 2
-    assert "did you mean 'embedded'?" in capsys.readouterr().err
+def test_the_example_names_a_url_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("pressure.spark.example", "--out", str(tmp_path / "out"), "--url", "embedded") == 2
+    assert "embedded" in capsys.readouterr().err
 
 
 def test_the_example_without_spark_says_so_and_does_not_blame_the_arguments(
@@ -98,8 +96,8 @@ def test_the_example_without_spark_says_so_and_does_not_blame_the_arguments(
     def no_spark(*_: object, **__: object) -> None:
         raise SetupError("no Spark here")
 
-    monkeypatch.setattr("conformance.access_log.__main__.session", no_spark)
-    assert run("conformance.access_log", "--out", str(tmp_path / "out")) == 2
+    monkeypatch.setattr("pressure.spark.example.__main__.session", no_spark)
+    assert run("pressure.spark.example", "--out", str(tmp_path / "out")) == 2
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("no Spark here\n", "")
 
@@ -168,7 +166,7 @@ def test_commands_report_that_a_server_refuses_connections(capsys: pytest.Captur
     assert refused(url) == "cannot connect to URL: Connection refused; is the server running there?"
     for name, *more in (
         ("conformance",),
-        ("conformance.exchange",),
+        ("conformance.histories.exchange",),
         ("conformance.histories", "f", "--record"),
     ):
         assert run(name, *(more or ["--target"]), url) == 2

@@ -9,12 +9,12 @@ import redis
 from _pytest.mark.structures import ParameterSet
 
 import pressure
-from conformance.capabilities import LACKS, capabilities_of
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES, SUITES, Clause
-from conformance.environment import Client, Environment
-from conformance.flavours import FLAVOURS
-from conformance.runner import judge, judge_clause
+from conformance.clients.flavours import FLAVOURS
+from conformance.judging.capabilities import LACKS, capabilities_of
+from conformance.judging.environment import Client, Environment
+from conformance.judging.runner import judge, judge_clause
 from conformance.targets import Address, embedded
 from tests.cases import check_each, exhaustive
 
@@ -28,10 +28,7 @@ def capabilities(address: Address) -> frozenset[str]:
 
 
 #: What takes more than a moment takes part with the usual client only.
-LONG = {("simulation",), ("histories",)}
-
-#: What has thousands of states. tests/conformance/test_exploration.py explores smaller scenarios with the same laws.
-MANY_STATES = {f"simulation.{name}" for name in ("interleavings", "repair", "many")}
+LONG = {("histories",)}
 
 #: Some messages each way between our client and those of others, with every bound.
 TEXTBOOK = {"decided.textbook", "decided.textbook-first", "decided.textbook-moves"}
@@ -40,7 +37,7 @@ TEXTBOOK = {"decided.textbook", "decided.textbook-first", "decided.textbook-move
 ANSWERS = {"list-notes", "redismq"}
 
 #: Families that take seconds: the first command of the README, which CI begins with, plays them on both servers.
-SLOW = {"many states", "simulation", "history", "textbook"}
+SLOW = {"history", "textbook"}
 
 
 def marked(group: str, *others: str, usual: bool) -> ParameterSet:
@@ -70,8 +67,6 @@ def groups() -> dict[str, list[Clause]]:
 
 def family(clause: Clause) -> str:
     """The first word of its id; clauses that take long are a family of their own."""
-    if clause.id in MANY_STATES:
-        return "many states"
     return "textbook" if clause.id in TEXTBOOK else clause.id.partition(".")[0]
 
 
@@ -86,8 +81,6 @@ GROUPS = groups()
 
 def servers(clauses: list[Clause]) -> list[str]:
     """On which servers a group is played."""
-    if "engine" in clauses[0].needs:
-        return ["embedded_server"]
     suites = {suite for each in clauses for suite in each.suites}
     return [
         "embedded_server",
@@ -192,7 +185,6 @@ def test_the_suites_are_the_documents_and_the_wire() -> None:
         "list-notes",
         "distributed-queues",
         "redismq",
-        "simulation",
         "histories",
         "wire",
     )

@@ -11,7 +11,6 @@ import pytest
 from conformance.differential.__main__ import main
 from conformance.differential.coverage import Coverage, all_names, possible
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
-from conformance.differential.mutants import LIMIT, MUTANTS, effort_to_find
 from conformance.differential.pair import Pair, Step
 from conformance.differential.pushes import in_front, in_some_order, without_redirection
 from conformance.differential.replies import split, tree
@@ -19,11 +18,12 @@ from conformance.differential.report import transcript
 from conformance.differential.rival import RIVALS, Rival
 from conformance.differential.search import search
 from conformance.differential.tolerated import TOLERATED, equal
-from conformance.guilty.model import Guilty
-from conformance.guilty.trial import changed_copy
 from conformance.targets import Address, real_redis
 from conformance.wire import RawConnection
 from tests.cases import check_each, exhaustive
+from tests.tools.mutation.clauses.model import Guilty
+from tests.tools.mutation.clauses.trial import changed_copy
+from tests.tools.mutation.comparison import LIMIT, MUTANTS, effort_to_find
 
 ROOT = Path(__file__).parents[2]
 REQUESTS = 2_500

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.exchange import Exchange, exchanged, judged
-from conformance.exchange.__main__ import main
+from conformance.histories.exchange import Exchange, exchanged, judged
+from conformance.histories.exchange.__main__ import main
 from conformance.targets import Address
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -91,7 +91,7 @@ def test_a_producer_or_consumer_that_fails_is_reported(
         return popen([sys.executable, "-c", "raise SystemExit('no such end')"], **options)
 
     popen = subprocess.Popen
-    monkeypatch.setattr("conformance.exchange.run.subprocess.Popen", fails)
+    monkeypatch.setattr("conformance.histories.exchange.run.subprocess.Popen", fails)
     found = exchanged(Exchange(messages=5, kills=0), embedded_server)
     assert "the producer ended with 1: no such end" in found.problems
     assert "5 of 5 messages are missing" in found.problems
@@ -104,8 +104,8 @@ def test_an_exchange_that_is_stuck_is_reported(
         return popen([sys.executable, "-c", "import signal; signal.pause()"], **options)
 
     popen = subprocess.Popen
-    monkeypatch.setattr("conformance.exchange.run.subprocess.Popen", waits)
-    monkeypatch.setattr("conformance.exchange.run.STALLED", 0.01)
+    monkeypatch.setattr("conformance.histories.exchange.run.subprocess.Popen", waits)
+    monkeypatch.setattr("conformance.histories.exchange.run.STALLED", 0.01)
     begin = time.monotonic()
     found = exchanged(Exchange(messages=5, kills=2), embedded_server)
     assert "no message came for 0 s, and 0 did before" in found.problems[0]

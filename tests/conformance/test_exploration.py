@@ -10,22 +10,20 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from conformance.checks.simulation import SCENARIOS_OF
-from conformance.clauses.simulation import SIMULATION
-from conformance.simulation import Choose, Simulation, every_run
-from conformance.simulation.__main__ import main
-from conformance.simulation.documents import HOLES
-from conformance.simulation.drawing import picture
-from conformance.simulation.explore import STUCK, Violation, explore, replay
-from conformance.simulation.gist import gist
-from conformance.simulation.moves import Game
-from conformance.simulation.scenario import FORCED_REPAIR, Member, Scenario
-from conformance.simulation.scenarios import ALL, LARGE, SCENARIOS
-from conformance.simulation.schedules import read, written
-from conformance.simulation.wander import shrunk, wander
 from pressure import protocol
 from pressure.protocol import Batch, Deadline, healing, lua, problems, receiving, role, roles, scripts, waits
 from tests.cases import exhaustive
+from tests.tools.simulation import Choose, Simulation, every_run
+from tests.tools.simulation.__main__ import main
+from tests.tools.simulation.documents import HOLES
+from tests.tools.simulation.drawing import picture
+from tests.tools.simulation.explore import STUCK, Violation, explore, replay
+from tests.tools.simulation.gist import gist
+from tests.tools.simulation.moves import Game
+from tests.tools.simulation.scenario import FORCED_REPAIR, Member, Scenario
+from tests.tools.simulation.scenarios import ALL, LARGE, SCENARIOS
+from tests.tools.simulation.schedules import read, written
+from tests.tools.simulation.wander import shrunk, wander
 
 # The names of these modules are also those of functions in the package.
 PUT, GET, REPAIR = (sys.modules[f"pressure.protocol.{name}"] for name in ("put", "get", "repair"))
@@ -434,19 +432,25 @@ def test_no_two_scenarios_share_a_name() -> None:
     assert len({*SCENARIOS, *HOLES}) == len(ALL) + len(LARGE) + len(HOLES)
 
 
-def test_every_clause_names_existing_scenarios() -> None:
-    assert {clause.id for clause in SIMULATION} == {
-        f"simulation.{name}" for name in (*SCENARIOS_OF, "random")
-    }
-    assert {name for names in SCENARIOS_OF.values() for name in names} <= {each.name for each in ALL}
-
-
 # All of it
 
+FEW_STATES = (
+    "one-each two-producers two-consumers one-each-full two-producers-full over-filled "
+    "close-while-get-waits close-beside two-closers delete-while-put-waits delete-beside two-deleters "
+    "create-beside-delete create-dies reliable reliable-closed one-each-dies full-dies delete-dies reliable-dies "
+    "two-producers-die close-dies many-dies leases"
+).split()
+"""The scenarios that are explored in the exhaustive run; the slow run explores the others."""
 
-@pytest.mark.slow
+
 @MODES
-@pytest.mark.parametrize("name", [each.name for each in ALL])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each.name, marks=pytest.mark.exhaustive if each.name in FEW_STATES else pytest.mark.slow)
+        for each in ALL
+    ],
+)
 def test_every_named_scenario_is_right_in_all_its_states(name: str, scripts: bool) -> None:
     found = explore(Game(SCENARIOS[name], scripts=scripts))
     assert found.violation is None

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 import pytest
 
-from conformance.simulation import FAULTS, Actor, Fault, Simulation, operation
 from pressure import (
     ConnectionFailedError,
     OutcomeUnknownError,
@@ -18,6 +17,7 @@ from pressure import (
     protocol,
 )
 from tests.cases import exhaustive
+from tests.tools.simulation import FAULTS, Actor, Fault, Simulation, operation
 
 from .failure_scenarios import GET_NOW, GETS, LIVES, PUTS, RECEIPTS, SCENARIOS, Scenario, at_once, put
 

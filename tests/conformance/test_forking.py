@@ -7,8 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
-from conformance.forking import Forked, ForkServer
 from tests.cases import check_each
+from tests.tools.forking import Forked, ForkServer
 
 PROGRAMS = {
     "its end": "print('said')",

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from conformance.environment import expect
-from conformance.gate import Act, Gate
+from conformance.clients.textbook import Gone, Shut, Textbook
+from conformance.judging.environment import expect
 from conformance.targets import Address
-from conformance.textbook import Gone, Shut, Textbook
 from conformance.wire import Hangup, RawConnection
+from conformance.wire.gate import Act, Gate
 
 
 def number(reply: bytes) -> int:

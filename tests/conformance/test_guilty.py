@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from conformance.clauses import CLAUSES
-from conformance.flavours import FLAVOURS
-from conformance.guilty import PARTIES, Court, Guilty
-from conformance.guilty.batches import BATCHES
-from conformance.guilty.servers import SERVERS
+from conformance.clients.flavours import FLAVOURS
+from tests.tools.mutation.clauses import PARTIES, Court, Guilty
+from tests.tools.mutation.clauses.batches import BATCHES
+from tests.tools.mutation.clauses.servers import SERVERS
 
 AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance import limits
-from conformance.limits import LONGEST, pauses
+from conformance.judging import limits
+from conformance.judging.limits import LONGEST, pauses
 
 
 class Clock:

@@ -50,11 +50,11 @@ def test_failed_and_skipped_clauses_show_their_reasons(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text(
         "import conformance.checks as checks\n"
-        "from conformance.environment import Failure\n"
-        "from conformance.evidence import Evidence\n"
+        "from conformance.judging.environment import Failure\n"
+        "from conformance.failure import Evidence\n"
         "def fails(env): raise Failure('a reason', Evidence('what was said', 'very much'))\n"
         "checks.CHECKS['list.llen'] = [fails]\n"
-        "import conformance.capabilities as capabilities\n"
+        "import conformance.judging.capabilities as capabilities\n"
         "capabilities.LACKS = {'databases': lambda env: True, 'no-password': lambda env: False}\n"
     )
     done = items(

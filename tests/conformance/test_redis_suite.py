@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from conformance.redis_suite import __main__ as command
-from conformance.redis_suite.__main__ import main
-from conformance.redis_suite.expected import MINIREDIS, REDIS, Cause, Row, Table, Tag
-from conformance.redis_suite.output import OUTSIDE, Failure, Results, read
-from conformance.redis_suite.sources import TCLSH
-from conformance.redis_suite.verdict import UNFINISHED, denied_tags, idle_anywhere, judged, not_run
 from conformance.targets import Address
+from tests.tools.redis_suite import __main__ as command
+from tests.tools.redis_suite.__main__ import main
+from tests.tools.redis_suite.expected import MINIREDIS, REDIS, Cause, Row, Table, Tag
+from tests.tools.redis_suite.output import OUTSIDE, Failure, Results, read
+from tests.tools.redis_suite.sources import TCLSH
+from tests.tools.redis_suite.verdict import UNFINISHED, denied_tags, idle_anywhere, judged, not_run
 
 from ..waiting import until
 
@@ -223,7 +223,7 @@ def test_a_failure_in_the_table_gives_status_0(play: Play, monkeypatch: pytest.M
     assert "unit/bad: 1 passed, 0 failed, 1 expected failures, 0 skipped" in out
     assert "unit/good: 1 passed, 0 failed, 0 expected failures, 1 skipped" in out
     assert (
-        "not needed any more in conformance/redis_suite/expected.py:\n    unit/bad: connected: it passed\n"
+        "not needed any more in tests/tools/redis_suite/expected.py:\n    unit/bad: connected: it passed\n"
         in out
     )
 

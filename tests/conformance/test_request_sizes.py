@@ -12,8 +12,8 @@ import pytest
 from conformance.differential.grammar import Argument, Form
 from conformance.differential.requests import request
 from conformance.differential.sizes import LARGEST, LONGEST_PATTERN, MOST_WORDS, UNGROWN, size_of, work_of
-from conformance.hostile.fuzz import command_names
-from conformance.hostile.mutation import Frames
+from tests.tools.hostile.fuzz import command_names
+from tests.tools.hostile.mutation import Frames
 
 KEY = Argument("key", "key")
 PUSH = Form(("RPUSH",), (KEY, Argument("element", "string", multiple=True)), "list")

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import pressure
-from conformance import __main__ as command
-from conformance import capabilities, runner
+from conformance import command
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES, Clause
-from conformance.environment import Environment, Failure
-from conformance.runner import Outcome, judge_clause
+from conformance.judging import capabilities, runner
+from conformance.judging.environment import Environment, Failure
+from conformance.judging.runner import Outcome, judge_clause
 from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
 
 pytestmark = pytest.mark.usefixtures("forked")

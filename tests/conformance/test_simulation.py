@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.simulation import Choose, Simulation, StuckError, every_run, held, operation, seeded
 from pressure import QueueClosedError, QueueDoesNotExistError, protocol
 from pressure.protocol import Context, Deadline
 from tests.cases import exhaustive
+from tests.tools.simulation import Choose, Simulation, StuckError, every_run, held, operation, seeded
 
 FOR_EVER = Deadline.of
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from conformance.simulation.explore import explore
-from conformance.simulation.moves import Game
-from conformance.simulation.scenarios import ALL, SCENARIOS
 from pressure.protocol import healing, roles
 from pressure.protocol import scripts as scripted
+from tests.tools.simulation.explore import explore
+from tests.tools.simulation.moves import Game
+from tests.tools.simulation.scenarios import ALL, SCENARIOS
 
 #: These have thousands of states where plain batches are sent.
 MANY_STATES = {"cut-closer", "cut-while-put-waits", "cut-while-get-waits", "cut-consumers"}

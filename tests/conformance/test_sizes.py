@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.hostile.sizes.command import main
-from conformance.hostile.sizes.excuses import EXCUSES, MOST, Excuse
-from conformance.hostile.sizes.forms import LEFT_OUT, Form, forms, routes
-from conformance.hostile.sizes.growths import Growth, growths, growths_of
-from conformance.hostile.sizes.judge import Curve, Step, merged, verdict
-from conformance.hostile.sizes.race import Budget, Race
-from conformance.hostile.sizes.servers import Cost, parties
 from conformance.targets import Address
 from miniredis.engine.registry import commands
+from tests.tools.hostile.sizes.command import main
+from tests.tools.hostile.sizes.excuses import EXCUSES, MOST, Excuse
+from tests.tools.hostile.sizes.forms import LEFT_OUT, Form, forms, routes
+from tests.tools.hostile.sizes.growths import Growth, growths, growths_of
+from tests.tools.hostile.sizes.judge import Curve, Step, merged, verdict
+from tests.tools.hostile.sizes.race import Budget, Race
+from tests.tools.hostile.sizes.servers import Cost, parties
 
 
 def names() -> set[str]:

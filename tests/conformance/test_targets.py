@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance import __main__ as command
-from conformance import runner
+from conformance import command
 from conformance.bench.servers import miniredis
-from conformance.capabilities import LACKS, REASONS, capabilities_of
 from conformance.checks import CHECKS
 from conformance.clauses import CLAUSES
-from conformance.environment import Environment
-from conformance.flavours import FLAVOURS
-from conformance.runner import Outcome, judge, run
+from conformance.clients.flavours import FLAVOURS
+from conformance.judging import runner
+from conformance.judging.capabilities import LACKS, REASONS, capabilities_of
+from conformance.judging.environment import Environment
+from conformance.judging.runner import Outcome, judge, run
 from conformance.targets import (
     TARGETS,
     Address,
@@ -90,10 +90,10 @@ def reasons(outcomes: list[Outcome]) -> Counter[str]:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The suite is as patient as it has to be here, where whoever answers does so at once."""
-    for module in ("environment", "wire"):
+    for module in ("judging.environment", "wire.connections"):
         monkeypatch.setattr(f"conformance.{module}.PATIENCE", 0.3)
-    monkeypatch.setattr("conformance.wire.WHOLE", 0.5)
-    monkeypatch.setattr("conformance.capabilities.PROBE_LIMIT", 0.05)
+    monkeypatch.setattr("conformance.wire.connections.WHOLE", 0.5)
+    monkeypatch.setattr("conformance.judging.capabilities.PROBE_LIMIT", 0.05)
     monkeypatch.setattr(runner, "ANSWER_LIMIT", 5.0)
     monkeypatch.setattr(runner, "FAILING_LIMIT", 1.0)
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from conformance import capabilities
-from conformance.capabilities import LACKS, capabilities_of
 from conformance.checks.wire import GROUPS
 from conformance.clauses import CLAUSES
+from conformance.clients.flavours import FLAVOURS
 from conformance.differential import __main__ as command
 from conformance.differential.both import Both
 from conformance.differential.pair import Difference, Pair, Step
 from conformance.differential.search import COMMON
-from conformance.environment import Environment
-from conformance.flavours import FLAVOURS
-from conformance.runner import Outcome, judge
+from conformance.judging import capabilities
+from conformance.judging.capabilities import LACKS, capabilities_of
+from conformance.judging.environment import Environment
+from conformance.judging.runner import Outcome, judge
 from conformance.targets import TARGETS, Address, NotInstalledError
 from conformance.wire import ReplyEnd, encode
 

@@ -28,8 +28,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from conformance.processes import free_port
 from conformance.targets import NoRealRedisError, find_real_redis
+from conformance.targets.processes import free_port
 
 from .programs import Program, needed, program, python, until
 

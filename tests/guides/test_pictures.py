@@ -15,11 +15,11 @@ import pytest
 import trio
 
 import miniredis
-from conformance.pictures import page, queue_keys, ratios, top
-from conformance.pictures.__main__ import main
-from conformance.pictures.album import PICTURES, Picture
-from conformance.pictures.server_tick import STEPS
 from pressure.keys import Keys
+from tests.tools.pictures import page, queue_keys, ratios, top
+from tests.tools.pictures.__main__ import main
+from tests.tools.pictures.album import PICTURES, Picture
+from tests.tools.pictures.server_tick import STEPS
 
 from .markdown import GUIDES, ROOT, links, text_of
 
@@ -32,7 +32,7 @@ each_picture = pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: 
     "picture", [each for each in PICTURES if each.repeatable], ids=lambda picture: picture.file
 )
 def test_a_picture_equals_what_its_script_makes(picture: Picture) -> None:
-    assert picture.path.read_bytes() == picture.make(), "python -m conformance.pictures makes it anew"
+    assert picture.path.read_bytes() == picture.make(), "python -m tests.tools.pictures makes it anew"
 
 
 def test_an_unknown_picture_name_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:

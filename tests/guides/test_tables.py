@@ -13,11 +13,7 @@ import miniredis
 import pressure
 import pressure.spark
 from conformance.clauses import CLAUSES, SUITES
-from conformance.differential.mutants import MUTANTS
-from conformance.guilty import PARTIES
 from conformance.histories.fifo import RULES
-from conformance.simulation import HOLES, Game, replay
-from conformance.simulation.schedules import read, written
 from miniredis.engine.config.table import DIRECTIVES
 from miniredis.engine.registry import LOOKUP, commands
 from pressure.cli.status import STATUSES
@@ -25,6 +21,10 @@ from pressure.cli.table import COMMANDS
 from pressure.execution import Execution
 from pressure.protocol import Batch
 from pressure.spark.options import OPTIONS
+from tests.tools.mutation.clauses import PARTIES
+from tests.tools.mutation.comparison import MUTANTS
+from tests.tools.simulation import HOLES, Game, replay
+from tests.tools.simulation.schedules import read, written
 
 from .markdown import blocks, section, text_of
 
@@ -39,7 +39,7 @@ def test_the_table_of_options_lists_every_option() -> None:
 def test_the_schedules_in_the_guide_reproduce_the_violations_found_by_exploring() -> None:
     rows = re.findall(
         r"^\| `([a-z-]+)` \| [^|]+ \| `([^`]+)` \| [^|]+ \|$",
-        section("conformance/SIMULATION.md", "What exploring found"),
+        section("tests/tools/simulation/README.md", "What exploring found"),
         re.MULTILINE,
     )
     assert [name for name, _ in rows] == list(HOLES)
@@ -63,8 +63,8 @@ def test_the_table_of_suites_has_the_clause_count_of_every_suite() -> None:
 
 
 def test_the_counts_of_clauses_and_mutants_are_correct() -> None:
-    guide = text_of("conformance/README.md")
-    assert re.findall(r"(\d+) (?:clauses\. |copies|faults)", guide.replace("\n", " ")) == [
+    guides = text_of("conformance/README.md") + text_of("tests/tools/README.md")
+    assert re.findall(r"(\d+) (?:clauses\. |copies|faults)", guides.replace("\n", " ")) == [
         str(len(each)) for each in (CLAUSES, PARTIES, MUTANTS)
     ]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import redis
 
-from conformance.forking import Forked
 from conformance.targets import find_real_redis
+from tests.tools.forking import Forked
 
 from ..forks import forks
 from ..waiting import PATIENCE, until

@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 import trio
 
-from conformance.processes import end, start_real
 from conformance.targets import NoRealRedisError, find_real_redis
+from conformance.targets.processes import end, start_real
 from conformance.wire import RawConnection, encode
 from miniredis.descriptors import Rejection, Spare
 

@@ -12,9 +12,8 @@ import pytest
 import redis
 
 import miniredis
-from conformance.effects import appended_to, commands_in, differences
-from conformance.processes import NoRealRedisError, end, start_real
-from conformance.programs import find_real_redis
+from conformance.targets.processes import NoRealRedisError, end, start_real
+from conformance.targets.programs import find_real_redis
 from conformance.wire import encode
 from miniredis.engine import Engine, Environment, Instant
 from miniredis.engine.groups import Group
@@ -25,6 +24,7 @@ from miniredis.engine.sorted_sets import SortedSet
 from miniredis.engine.streams import Stream
 from miniredis.scripting import new_interpreter
 from tests.cases import check_each, exhaustive
+from tests.miniredis.effects import appended_to, commands_in, differences
 
 from .transcript import TRANSCRIPTS, Player, Scenario, read
 

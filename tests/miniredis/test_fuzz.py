@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from conformance.hostile.__main__ import main
-from conformance.hostile.fuzz import Findings, Fuzzer
-from conformance.hostile.mutation import Frames
-from conformance.hostile.sockets import fuzz_sockets
 from miniredis.engine.registry import LOOKUP
 from miniredis.engine.replies import Encoded
 from tests.cases import exhaustive
+from tests.tools.hostile.__main__ import main
+from tests.tools.hostile.fuzz import Findings, Fuzzer
+from tests.tools.hostile.mutation import Frames
+from tests.tools.hostile.sockets import fuzz_sockets
 
 SEED = 20
 

@@ -8,10 +8,10 @@ import pytest
 
 import miniredis
 from conformance.bench.servers import SERVERS
-from conformance.hostile.floods import FLOODS, Flood, worst_ping
-from conformance.hostile.honest import Honest
 from conformance.targets import Address, NoRealRedisError
 from conformance.wire import RawConnection
+from tests.tools.hostile.floods import FLOODS, Flood, worst_ping
+from tests.tools.hostile.honest import Honest
 
 PAUSE = 150
 """Milliseconds."""

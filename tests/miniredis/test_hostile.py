@@ -10,17 +10,17 @@ from contextlib import ExitStack
 import pytest
 
 import miniredis.listeners
-from conformance.hostile.case import Case
-from conformance.hostile.cases import CASES, STRANGERS
-from conformance.hostile.cases.strangers import PASSWORD
-from conformance.hostile.floods import read_all
-from conformance.hostile.play import Stage
 from conformance.targets import Address, real_redis
 from conformance.wire import RawConnection, encode
 from miniredis import start
 from miniredis.engine import Config
 from miniredis.listeners import Listener, open_listeners
 from tests.cases import check_each, exhaustive
+from tests.tools.hostile.case import Case
+from tests.tools.hostile.cases import CASES, STRANGERS
+from tests.tools.hostile.cases.strangers import PASSWORD
+from tests.tools.hostile.floods import read_all
+from tests.tools.hostile.play import Stage
 
 
 def play_alike(case: Case, stages: list[Stage]) -> None:

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.hostile.case import Case
-from conformance.hostile.cases.large import LARGE, Sized
-from conformance.hostile.honest import Honest
-from conformance.hostile.play import Outcome, Stage
-from conformance.processes import at_free_port
 from conformance.targets import Address, real_redis
+from conformance.targets.processes import at_free_port
 from tests.cases import exhaustive
+from tests.tools.hostile.case import Case
+from tests.tools.hostile.cases.large import LARGE, Sized
+from tests.tools.hostile.honest import Honest
+from tests.tools.hostile.play import Outcome, Stage
 
 PATIENCE = 300.0
 """Seconds."""

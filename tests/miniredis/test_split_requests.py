@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.hostile.case import Case
-from conformance.hostile.cases.frames import FRAMES
-from conformance.hostile.cases.lines import LINES
-from conformance.hostile.play import Stage
 from conformance.targets import Address
 from miniredis.engine import Engine, Instant
 from tests.cases import check_each, exhaustive
+from tests.tools.hostile.case import Case
+from tests.tools.hostile.cases.frames import FRAMES
+from tests.tools.hostile.cases.lines import LINES
+from tests.tools.hostile.play import Stage
 
 from .test_requests import CASES, encode
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
-from conformance.forking import Forked, ForkServer
 from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
 from pressure import Queue
 from tests.cases import exhaustive_but
 from tests.conftest import SERVERS
+from tests.tools.forking import Forked, ForkServer
 from tests.waiting import PATIENCE
 from tests.waiting import until as until  # which the tests here take from this file
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 import hiredis
 import redis
 
-from conformance.gate import Act, Gate, Instead
 from conformance.targets import Address
+from conformance.wire.gate import Act, Gate, Instead
 
 from .conftest import Server, execute, until
 

@@ -23,13 +23,13 @@ from typing import Any, Final
 
 import hiredis
 
-from conformance.simulation import Simulation, StuckError
-from conformance.simulation import operation as doing
-from conformance.simulation.actor import Actor
 from pressure import protocol
 from pressure.execution import Execution
 from pressure.protocol import Context, Deadline
 from pressure.protocol.operation import Batch, Pause, Wait
+from tests.tools.simulation import Simulation, StuckError
+from tests.tools.simulation import operation as doing
+from tests.tools.simulation.actor import Actor
 
 from .recorded_batches_changes import CHANGES, Change, refused_on
 from .recorded_batches_tables import ACTS, CHOSEN, MEANWHILE, OPERATIONS, SITUATIONS, command

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import redis
 
-from conformance.processes import at_free_port
 from conformance.targets import find_real_redis
+from conformance.targets.processes import at_free_port
 from pressure import ServerReplyError
 
 from .conftest import Server, execute, free_port, until

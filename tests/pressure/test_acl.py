@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.flavours import FLAVOURS as CLIENTS
+from conformance.clients.flavours import FLAVOURS as CLIENTS
 from conformance.targets import NoRealRedisError
 from pressure import PressureError, PressureWarning, Queue, QueueEmptyError, QueueFullError
 

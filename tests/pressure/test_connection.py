@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS
 from pressure import (
     ClusterError,
     ConnectionFailedError,

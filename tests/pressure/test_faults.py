@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from conformance.flavours import FLAVOURS as CLIENTS
-from conformance.gate import Gate
+from conformance.clients.flavours import FLAVOURS as CLIENTS
 from conformance.targets import NoRealRedisError
+from conformance.wire.gate import Gate
 from pressure import (
     ConnectionFailedError,
     OutcomeUnknownError,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.simulation import Actor, Choose, Simulation, every_run, operation
-from conformance.simulation import held as received_by
 from pressure import QueueFullError, QueueInUseError, protocol
 from pressure.protocol import Context, Deadline
+from tests.tools.simulation import Actor, Choose, Simulation, every_run, operation
+from tests.tools.simulation import held as received_by
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 import miniredis
-from conformance.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS
 from pressure import Queue, QueueInUseError
 from pressure.aio.lease import TaskRenewer
 from pressure.lease import ThreadRenewer

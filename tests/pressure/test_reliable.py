@@ -12,7 +12,7 @@ import trio
 
 import pressure.aio
 import pressure.trio
-from conformance.textbook import Textbook
+from conformance.clients.textbook import Textbook
 from pressure import (
     Queue,
     QueueClosedError,

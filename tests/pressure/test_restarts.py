@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.flavours import FLAVOURS as CLIENTS
+from conformance.clients.flavours import FLAVOURS as CLIENTS
 from conformance.targets import NoRealRedisError, end, find_real_redis, start_real
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 

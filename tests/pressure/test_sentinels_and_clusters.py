@@ -13,7 +13,7 @@ import redis
 import redis.asyncio.sentinel
 import redis.sentinel
 
-from conformance.flavours import FLAVOURS as CLIENTS
+from conformance.clients.flavours import FLAVOURS as CLIENTS
 from pressure import OutcomeUnknownError, Queue, QueueDoesNotExistError, ServerReplyError
 from pressure.cli import main
 from pressure.protocol import Context, exists

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.gate import Gate
 from conformance.targets import Address
+from conformance.wire.gate import Gate
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 
 from .conftest import PREFIX, Server, Task, invariant, server_fixture, until, waiting

@@ -13,8 +13,8 @@ import redis
 import pressure
 import pressure.aio
 import pressure.trio
-from conformance.gate import Gate
 from conformance.targets import Address
+from conformance.wire.gate import Gate
 from pressure import (
     BackupQueue,
     Delivered,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from conformance.simulation import Actor, Simulation, held, operation
 from pressure import QueueInUseError, protocol
 from pressure.identity import is_released
 from pressure.protocol import Context, Deadline
 from pressure.protocol.liveness import PROBE_INTERVAL
+from tests.tools.simulation import Actor, Simulation, held, operation
 
 LATEST = 8.0
 """After so many seconds a dead holder's role works again."""

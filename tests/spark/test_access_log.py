@@ -6,9 +6,9 @@ import hashlib
 import re
 from xml.etree import ElementTree as ET
 
-from conformance.access_log.chart import as_svg, as_text
-from conformance.access_log.lines import BROKEN, lines
-from conformance.access_log.steps import _LINE
+from pressure.spark.example.chart import as_svg, as_text
+from pressure.spark.example.lines import BROKEN, lines
+from pressure.spark.example.steps import _LINE
 
 
 def test_the_generated_log_is_the_same_for_the_same_seed() -> None:

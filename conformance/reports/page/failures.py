@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...evidence import Evidence
-from ...runner import Outcome
+from ...failure import Evidence
+from ...judging.runner import Outcome
 from ..markup import escaped, tag
 from ..model import Judgement
 

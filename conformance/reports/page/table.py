@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ...clauses import Clause
-from ...runner import Outcome
+from ...judging.runner import Outcome
 from ..markup import escaped, tag
 from ..model import Judgement
 from .failures import anchor

@@ -1,5 +1,5 @@
 // A pressure client in JavaScript, written from the documents alone: it speaks RESP by hand and needs nothing
-// but node. It is judged as conformance.adapter says: lines of JSON on its standard input and output.
+// but node. It is judged as conformance.clients.adapter says: lines of JSON on its standard input and output.
 // "node textbook.js dies" and the like do wrong what their name says, to see what the suite makes of it.
 
 "use strict";

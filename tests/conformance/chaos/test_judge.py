@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.chaos import Findings, judged
-from conformance.chaos.journal import Event, Journal, read
-from conformance.chaos.judge import Blow
+from tests.tools.chaos import Findings, judged
+from tests.tools.chaos.journal import Event, Journal, read
+from tests.tools.chaos.judge import Blow
 
 
 def events(*lines: str) -> list[Event]:

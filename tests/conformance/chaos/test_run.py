@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.chaos import Plan, run
-from conformance.chaos.__main__ import main
+from tests.tools.chaos import Plan, run
+from tests.tools.chaos.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("redis_server")
 

@@ -11,11 +11,11 @@ import pytest
 
 from conformance.checks.histories import expect_explained
 from conformance.clauses import CLAUSES
-from conformance.environment import Environment, Failure
-from conformance.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS
 from conformance.histories import Facts, Verdict, fifo
 from conformance.histories.runs import Plan, threads
-from conformance.runner import judge_clause
+from conformance.judging.environment import Environment, Failure
+from conformance.judging.runner import judge_clause
 from conformance.targets import Address
 from pressure import Queue, QueueClosedError
 

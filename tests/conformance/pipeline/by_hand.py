@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from conformance.histories.model import NEVER, Facts, Operation
-from conformance.pipeline.borders import MAYBE_TAKEN, NEVER_CAME
-from conformance.pipeline.columns import SCHEMA, rows_of_facts, values_of
+from conformance.histories.parquet.borders import MAYBE_TAKEN, NEVER_CAME
+from conformance.histories.parquet.columns import SCHEMA, rows_of_facts, values_of
 
 FIRSTS = pa.list_(pa.struct([("piece", pa.int32()), ("client", pa.string()), ("looked", pa.int32())]))
 PIECES = pa.schema(

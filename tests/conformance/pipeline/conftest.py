@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    from conformance.pipeline.session import MissingSparkError, session
+    from conformance.histories.parquet.session import MissingSparkError, session
 
     try:
         with session("local[2,4]") as running:

@@ -14,8 +14,8 @@ pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 from conformance.histories import records
 from conformance.histories.model import History, Operation
-from conformance.pipeline import __main__ as command
-from conformance.pipeline import files, session
+from conformance.histories.parquet import __main__ as command
+from conformance.histories.parquet import files, session
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 from conformance.histories import fifo
 from conformance.histories.model import Facts, Operation, worst
-from conformance.pipeline.borders import check_piece
+from conformance.histories.parquet.borders import check_piece
 
 from .by_hand import pieces, quiet_moments
 from .changes import CHANGES, changed

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from conformance.histories import records
 from conformance.histories.model import Facts, History, Operation
-from conformance.pipeline import files
+from conformance.histories.parquet import files
 
 pytestmark = pytest.mark.spark
 

@@ -13,12 +13,12 @@ pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 pytest.importorskip("pyspark", reason="this test needs the extra 'spark'")
 
 from conformance.histories.model import Facts, History, Operation
-from conformance.pipeline.alone import check_alone
-from conformance.pipeline.cluster import check_on_spark
-from conformance.pipeline.files import write
-from conformance.pipeline.limits import Limits
-from conformance.pipeline.samples import write_sample
-from conformance.pipeline.summary import Summary
+from conformance.histories.parquet.alone import check_alone
+from conformance.histories.parquet.cluster import check_on_spark
+from conformance.histories.parquet.files import write
+from conformance.histories.parquet.limits import Limits
+from conformance.histories.parquet.samples import write_sample
+from conformance.histories.parquet.summary import Summary
 
 from .changes import CHANGES, changed
 
@@ -29,7 +29,7 @@ WHOLE = Limits(part=5000, piece=10**6, most=10**7)
 
 @pytest.fixture(autouse=True)
 def shows_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.pipeline.summary.SHOWN", 10**6)
+    monkeypatch.setattr("conformance.histories.parquet.summary.SHOWN", 10**6)
 
 
 def said(summary: Summary) -> dict[str, Any]:

@@ -13,12 +13,12 @@ pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
 from conformance.histories import judged, worst
 from conformance.histories.model import Facts, History, Operation
-from conformance.pipeline import alone, files, samples
-from conformance.pipeline.alone import check_alone
-from conformance.pipeline.columns import table_of
-from conformance.pipeline.figures import COLUMNS, added, counts_of
-from conformance.pipeline.findings import as_record, from_record
-from conformance.pipeline.summary import SHOWN, Summary, Total, complete
+from conformance.histories.parquet import alone, files, samples
+from conformance.histories.parquet.alone import check_alone
+from conformance.histories.parquet.columns import table_of
+from conformance.histories.parquet.figures import COLUMNS, added, counts_of
+from conformance.histories.parquet.findings import as_record, from_record
+from conformance.histories.parquet.summary import SHOWN, Summary, Total, complete
 
 from .changes import changed
 

@@ -13,12 +13,14 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_suite_imports_without_pyarrow_and_pyspark() -> None:
-    done = run("import conformance.histories, conformance.bench, conformance.__main__, conformance.pipeline")
+    done = run(
+        "import conformance.histories, conformance.bench, conformance.__main__, conformance.histories.parquet"
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_the_command_says_that_pyarrow_is_missing_and_how_to_install_it() -> None:
-    done = run("from conformance.pipeline.__main__ import main\nsys.exit(main(['history.parquet']))")
+    done = run("from conformance.histories.parquet.__main__ import main\nsys.exit(main(['history.parquet']))")
     assert (done.returncode, done.stdout) == (
         2, "Parquet files need pyarrow, which is not installed: pip install 'pressure-queues[spark]' (in a checkout: pip install '.[spark]')\n"
     ), done.stderr  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from conformance.clauses import Clause, Level
-from conformance.evidence import Evidence
-from conformance.recording import Move, Side
-from conformance.replay import Take
+from conformance.failure import Evidence
+from conformance.judging.runner import Outcome, Verdict
 from conformance.reports import Judgement
 from conformance.reports.conversation import compared
-from conformance.runner import Outcome, Verdict
+from conformance.reports.replay import Take
+from conformance.wire.recording import Move, Side
 
 HOSTILE = "-ERR </script><script>alert(1)</script> <img src=x onerror=alert(2)> \" ' & \x1b[31m \u202e \ud800"
 

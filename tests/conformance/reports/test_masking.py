@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.evidence import Evidence
-from conformance.masking import masked, without_secrets
-from conformance.runner import Outcome
+from conformance.failure import Evidence
+from conformance.judging.runner import Outcome
+from conformance.reports.reporting import without_secrets
 from conformance.wire import encode
+from conformance.wire.masking import masked
 
 from .sample import PUSH
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import conformance.__main__ as command
-from conformance import runner
+import conformance.command as command
 from conformance.checks import CHECKS
-from conformance.environment import Environment, Failure
-from conformance.evidence import Evidence
+from conformance.failure import Evidence
+from conformance.judging import runner
+from conformance.judging.environment import Environment, Failure
 from conformance.targets import Address, find_real_redis, start_real
 
 CLAUSES = ["--clause", "list.llen", "--clause", "list.lrange"]
@@ -84,7 +84,7 @@ def test_a_check_that_hangs_is_recorded_no_longer_than_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "CHECK_LIMIT", 0.3)
-    monkeypatch.setattr("conformance.replay.CHECK_LIMIT", 0.3)
+    monkeypatch.setattr("conformance.reports.replay.CHECK_LIMIT", 0.3)
     spoil(monkeypatch, lambda env: env.connect().command("BLPOP", env.key("none"), "20"))
     status, document, _ = judged(tmp_path, *ASKED)
     outcome = document["judgements"][0]["outcomes"][0]
@@ -174,8 +174,7 @@ def test_a_password_is_in_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_recorder_passes_every_byte_on_and_keeps_a_limited_number(embedded_server: Address) -> None:
-    from conformance import recording
-    from conformance.wire import RawConnection
+    from conformance.wire import RawConnection, recording
 
     with recording.Recorder(embedded_server) as recorder:
         to = recorder.address

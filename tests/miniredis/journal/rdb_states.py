@@ -12,8 +12,8 @@ import redis
 
 from conformance.differential.grammar import read_forms
 from conformance.differential.requests import request
-from conformance.processes import end, start_real
-from conformance.programs import find_real_redis
+from conformance.targets.processes import end, start_real
+from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection
 from miniredis import Config, Engine
 from miniredis.clock import RealClock

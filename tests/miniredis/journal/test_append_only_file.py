@@ -19,9 +19,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
-from conformance.processes import at_free_port, end, start_real
-from conformance.programs import find_real_redis
 from conformance.targets import Address
+from conformance.targets.processes import at_free_port, end, start_real
+from conformance.targets.programs import find_real_redis
 from miniredis import DamagedFileError
 from miniredis.journal.disk import File
 

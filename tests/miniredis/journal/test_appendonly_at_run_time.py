@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.processes import end, start_real
-from conformance.programs import find_real_redis
 from conformance.targets import Address
+from conformance.targets.processes import end, start_real
+from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection, encode
 from miniredis import Config, Engine
 from miniredis.journal.child import Child

@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
-from conformance.processes import end, free_port
+from conformance.targets.processes import end, free_port
 from miniredis.engine import Instant
 
 from ...waiting import PATIENCE, until

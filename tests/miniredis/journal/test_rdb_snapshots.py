@@ -13,9 +13,9 @@ import pytest
 import redis
 
 import miniredis
-from conformance.processes import end, start_real
-from conformance.programs import find_real_redis
 from conformance.targets import Address
+from conformance.targets.processes import end, start_real
+from conformance.targets.programs import find_real_redis
 from miniredis import Engine
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.loading import NEWEST, BadSnapshotError, Loaded

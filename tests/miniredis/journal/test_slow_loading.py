@@ -19,8 +19,8 @@ import redis
 import trio
 
 import miniredis
-from conformance.processes import end, free_port, start_real
-from conformance.programs import find_real_redis
+from conformance.targets.processes import end, free_port, start_real
+from conformance.targets.programs import find_real_redis
 from conformance.wire import Hangup, RawConnection, encode
 from miniredis import DamagedFileError, HeldClock
 from miniredis.files import ServerFiles

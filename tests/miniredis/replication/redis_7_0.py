@@ -6,8 +6,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from conformance.processes import NoRealRedisError
-from conformance.programs import find_real_redis
+from conformance.targets.processes import NoRealRedisError
+from conformance.targets.programs import find_real_redis
 
 __all__ = ["find_redis_7_0"]
 

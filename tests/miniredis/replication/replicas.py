@@ -11,7 +11,7 @@ from typing import Any
 import hiredis
 import redis
 
-from conformance.processes import end, start_real
+from conformance.targets.processes import end, start_real
 from conformance.wire import encode
 from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import PATIENCE, until

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.processes import NoRealRedisError
+from conformance.targets.processes import NoRealRedisError
 from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 
 from .cuts import play

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 import miniredis
-from conformance.processes import NoRealRedisError, end, start_real
+from conformance.targets.processes import NoRealRedisError, end, start_real
 from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from conformance.effects import commands_in
 from conformance.wire import encode
 from miniredis.engine import Config, Engine, Environment, Instant, Session
+from tests.miniredis.effects import commands_in
 
 SECOND = 1_000_000
 PING = b"*1\r\n$4\r\nping\r\n"

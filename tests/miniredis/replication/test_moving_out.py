@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.processes import NoRealRedisError
+from conformance.targets.processes import NoRealRedisError
 from pressure import OutcomeUnknownError, PressureError, ReliableQueue
 from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until

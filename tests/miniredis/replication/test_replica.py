@@ -18,7 +18,7 @@ import miniredis
 from conformance.differential.coverage import all_names, declared
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
 from conformance.differential.requests import request
-from conformance.processes import NoRealRedisError, end, free_port, launch, start_real
+from conformance.targets.processes import NoRealRedisError, end, free_port, launch, start_real
 from conformance.wire import RawConnection
 from tests.cases import exhaustive_but
 from tests.miniredis.replication.redis_7_0 import find_redis_7_0

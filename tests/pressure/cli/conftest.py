@@ -16,9 +16,9 @@ from typing import IO, Any, TypeAlias
 
 import pytest
 
-from conformance.forking import Forked, ForkServer
 from pressure.cli import main
 from tests.pressure.conftest import ROOT
+from tests.tools.forking import Forked, ForkServer
 
 from ..conftest import server_fixture
 

@@ -18,7 +18,7 @@ import pressure
 import pressure.aio.connection
 import pressure.connection
 import pressure.trio.connection
-from conformance.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS
 from miniredis.shared import SERVERS, SOCKET
 from pressure import Queue
 
@@ -35,7 +35,9 @@ def test_who_waits_goes_on_when_the_process_with_the_server_ends_by_itself(
 ) -> None:
     first = other("jobs.create()")
     line = f"jobs = FLAVOURS[{flavour!r}]('jobs', url={url!r})"
-    getter, waits_for_its_role = (other("from conformance.flavours import FLAVOURS", line) for _ in range(2))
+    getter, waits_for_its_role = (
+        other("from conformance.clients.flavours import FLAVOURS", line) for _ in range(2)
+    )
     getter.tell("value = jobs.get()")
     blocked(folder, 1)
     waits_for_its_role.tell("other_value = jobs.get()")

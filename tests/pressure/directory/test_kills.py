@@ -16,12 +16,12 @@ import pytest
 
 import miniredis
 from conformance import histories
-from conformance.chaos import judged
-from conformance.chaos.journal import Event, read
-from conformance.chaos.judge import Blow
-from conformance.chaos.staff import QUEUE, Staff
 from conformance.histories import Facts, History, Operation, as_text, worst
 from tests.cases import exhaustive
+from tests.tools.chaos import judged
+from tests.tools.chaos.journal import Event, read
+from tests.tools.chaos.judge import Blow
+from tests.tools.chaos.staff import QUEUE, Staff
 
 from .conftest import owner
 

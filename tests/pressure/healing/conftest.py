@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.flavours import FLAVOURS, MAKERS
-from conformance.forking import Forked, ForkServer
+from conformance.clients.flavours import FLAVOURS, MAKERS
 from tests.pressure.conftest import DEADLINE, PREFIX, ROOT, execute, until
+from tests.tools.forking import Forked, ForkServer
 
 from ..conftest import server_fixture
 

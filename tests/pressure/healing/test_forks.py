@@ -12,9 +12,9 @@ from typing import Any, Final
 import pytest
 import redis
 
-from conformance.forking import Forked, ForkServer
 from pressure import QueueInUseError
 from tests.pressure.conftest import DEADLINE, ROOT, Task, invariant, until
+from tests.tools.forking import Forked, ForkServer
 
 from .conftest import A_WHILE, JOBS, SOON, Make, said
 
@@ -139,7 +139,7 @@ def test_a_child_does_not_make_its_dead_parent_look_alive(
 #: A thread waits for a message, and another one forks: the child has its own copy of a connection in use.
 WAITING_PARENT: Final = """
 import os, sys, threading, time
-from conformance.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS
 
 queue = FLAVOURS[sys.argv[2]]("jobs", url=sys.argv[1])
 threading.Thread(target=queue.get, daemon=True).start()

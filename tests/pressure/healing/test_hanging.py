@@ -8,10 +8,10 @@ import pytest
 import redis
 
 import miniredis
-from conformance.chaos.front import Front
-from conformance.flavours import MAKERS
+from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
 from tests.pressure.conftest import Server, until
+from tests.tools.chaos.front import Front
 
 from .conftest import JOBS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.flavours import MAKERS
+from conformance.clients.flavours import MAKERS
 from conformance.targets import NoRealRedisError
 from pressure import OutcomeUnknownError, Queue, ServerReplyError
 from tests.pressure.conftest import Server, Task, execute, invariant, until, waiting

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from conformance.flavours import MAKERS
+from conformance.clients.flavours import MAKERS
 from pressure.protocol import liveness
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.flavours import MAKERS
+from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
 from tests.cases import exhaustive_but
 

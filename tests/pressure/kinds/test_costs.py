@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.environment import Environment
-from conformance.flavours import FLAVOURS
-from conformance.gate import Gate
+from conformance.clients.flavours import FLAVOURS
+from conformance.judging.environment import Environment
 from conformance.targets import Address
+from conformance.wire.gate import Gate
 
 Call = Callable[[Any, Any], object]
 

@@ -17,8 +17,8 @@ import pytest
 import redis
 
 from conformance.checks.dying import moments_of
-from conformance.environment import Environment
-from conformance.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS
+from conformance.judging.environment import Environment
 from conformance.targets import Address
 from pressure import ItemLostError
 from tests.cases import exhaustive

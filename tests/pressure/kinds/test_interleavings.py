@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from conformance.simulation import Choose, Simulation, every_run
 from pressure.kinds import commands
 from pressure.kinds.backup import BackupKeys
 from pressure.kinds.backup import operations as backup
@@ -26,6 +25,7 @@ from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
 from pressure.protocol.operation import Deadline, Operation, Server
 from tests.cases import exhaustive
+from tests.tools.simulation import Choose, Simulation, every_run
 
 JOBS = b"queue:jobs"
 LOCKS = JOBS + b":lock:"

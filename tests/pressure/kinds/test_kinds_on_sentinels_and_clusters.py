@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conformance.flavours import MAKERS
+from conformance.clients.flavours import MAKERS
 from pressure import ClusterError, ConnectionFailedError, ServerReplyError
 from tests.pressure.sentinels_and_clusters import Cluster, after_failover, watched
 

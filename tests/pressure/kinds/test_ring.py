@@ -10,8 +10,8 @@ import pytest
 import redis
 
 import miniredis
-from conformance.gate import Gate
 from conformance.targets import Address
+from conformance.wire.gate import Gate
 from pressure import ItemLostError, QueueEmptyError, RingQueue
 from pressure.kinds.kind import Item
 

@@ -58,7 +58,7 @@ def test_a_pipeline_that_was_stopped_goes_on_where_it_ended(on_real: Any, tmp_pa
 
 def test_the_access_log_example_runs(tmp_path: Path) -> None:
     words = ["--lines", "20000", "--out", "out", "--master", "local[2]"]
-    process = started("conformance.access_log", *words, cwd=tmp_path)
+    process = started("pressure.spark.example", *words, cwd=tmp_path)
     out, errors = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, errors[-4000:]
     told = out.splitlines()

@@ -9,7 +9,7 @@ import pytest
 import redis
 
 import miniredis
-from conformance.flavours import MAKERS
+from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
 from tests.cases import exhaustive_but
 

@@ -1,0 +1,168 @@
+"""One client as a process that is asked by lines of JSON; whatever it does, whoever asks hears in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pressure
+
+from ...failure import Evidence
+from ...judging.environment import Failure, Unsupported
+
+__all__ = ["ERRORS", "AdapterError", "ClientProcess"]
+
+GRACE: Final = 1.0
+"""Seconds in which a process ends when its input does."""
+
+ERRORS: Final[Mapping[str, type[Exception]]] = {
+    kind.__name__: kind
+    for kind in (
+        pressure.QueueDoesNotExistError,
+        pressure.QueueAlreadyExistsError,
+        pressure.QueueClosedError,
+        pressure.QueueInUseError,
+        pressure.QueueFullError,
+        pressure.QueueEmptyError,
+        pressure.ConnectionFailedError,
+        pressure.OutcomeUnknownError,
+        pressure.ServerReplyError,
+        pressure.PressureError,
+        ValueError,
+    )
+}
+"""The errors that a client may answer by, by their names."""
+
+
+class AdapterError(Exception):
+    """The client answered by an error that the protocol does not know."""
+
+
+class ClientProcess:
+    """A process that is up.
+
+    Args:
+        command: what to run, and its arguments.
+
+    Raises:
+        Failure: it does not start.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._said = bytearray()
+        self._number = 0
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  (whoever judges names it)
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+            )
+        except OSError as error:
+            self._errors.close()
+            raise Failure(f"the client does not start: {error}") from None
+
+    def ask(self, operation: str, arguments: Mapping[str, Any], limit: float) -> Any:
+        """The result of a request.
+
+        Args:
+            operation: its name.
+            arguments: by their names, as JSON has them.
+            limit: seconds until the answer has to be there.
+
+        Raises:
+            Unsupported: the client says that it does not do this.
+            Failure: it died, did not answer in time, or talks nonsense.
+            AdapterError: it answered by an error that the protocol does not know.
+        """
+        self._number += 1
+        self._write({"id": self._number, "op": operation, "args": arguments})
+        reply = self._read(operation, time.monotonic() + limit)
+        if reply.get("unsupported"):
+            raise Unsupported(f"not supported by the client: {operation}")
+        if "error" in reply:
+            raise error_of(str(reply["error"]), str(reply.get("text", "")))
+        if "result" not in reply:
+            raise self._failure(f"the client answered {operation} by {reply!r}")
+        return reply["result"]
+
+    def end(self, *, kill: bool) -> None:
+        """Ends it, at once or by the end of its input if it goes by that. Nobody else may be asking it."""
+        assert self._process.stdin is not None
+        if kill:
+            self._process.kill()
+        self._process.stdin.close()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self.close()
+
+    def kill(self) -> None:
+        """Ends it while somebody waits for its answer, who will hear of it, and then closes it."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """Closes the ways to it. Nobody may be waiting: one who does hears nothing any more."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._errors.close()
+
+    def _write(self, request: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        except OSError:
+            raise self._death() from None
+
+    def _read(self, operation: str, deadline: float) -> dict[str, Any]:
+        line = self._line(operation, deadline)
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict) or reply.get("id") != self._number:
+            raise self._failure(f"the client answered {operation} by {line[:200]!r}")
+        return reply
+
+    def _line(self, operation: str, deadline: float) -> bytes:
+        assert self._process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._said:
+                if not selector.select(max(deadline - time.monotonic(), 0)):
+                    raise self._failure(f"the client does not answer {operation}")
+                data = os.read(self._process.stdout.fileno(), 65536)
+                if not data:
+                    raise self._death()
+                self._said += data
+        line, _, rest = self._said.partition(b"\n")
+        self._said = rest
+        return bytes(line)
+
+    def _death(self) -> Failure:
+        try:
+            status = self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return self._failure("the client closed its output")
+        return self._failure(f"the client ended with status {status}")
+
+    def _failure(self, text: str) -> Failure:
+        self._errors.seek(0)
+        words = self._errors.read().decode(errors="replace")
+        return Failure(
+            text, *([Evidence("what the client wrote to its standard error", words)] if words else [])
+        )
+
+
+def error_of(name: str, text: str) -> Exception:
+    if name in ERRORS:
+        return ERRORS[name](text)
+    return AdapterError(f"{name}: {text}")

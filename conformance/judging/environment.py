@@ -1,0 +1,291 @@
+"""What a check has at hand: connections to one server, clients under test, and ways to wait for a state."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Final, Protocol, Self, TypeVar
+
+import redis
+
+from ..clients.flavours import FLAVOURS, MAKERS
+from ..failure import Evidence
+from ..targets import Address
+from ..wire import RawConnection
+from ..wire.gate import Gate
+from .limits import pauses
+
+__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Unsupported", "expect", "expect_error"]
+
+T = TypeVar("T")
+Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
+
+PATIENCE: Final = 5.0
+"""Seconds until a condition that should hold has to hold."""
+
+MOMENT: Final = 0.05
+"""Seconds in which a client blocks on a server that does not tell that it has."""
+
+
+class Failure(Exception):  # noqa: N818  (a verdict)
+    """Raised by a check: the clause does not hold. The text says what was seen; ``evidence`` may show it."""
+
+    def __init__(self, text: str, *evidence: Evidence) -> None:
+        super().__init__(text)
+        self.evidence = evidence
+
+
+class Unsupported(Failure):
+    """Raised by a check or a client: the client does not have this feature, so the clause is skipped."""
+
+
+class Judged(Protocol):
+    """What a client that is judged has to offer: these methods of ``pressure.Queue``, with its errors.
+
+    Other methods of ``pressure.Queue`` are used where the client has them.
+    """
+
+    def create(self, bound: int = 0) -> None: ...  # noqa: D102
+    def exists(self) -> bool: ...  # noqa: D102
+    def length(self) -> int: ...  # noqa: D102
+    def closed(self) -> bool: ...  # noqa: D102
+    def put(  # noqa: D102
+        self, value: Any, block: bool = True, timeout: float | None = None, *, overfill: bool = False
+    ) -> None: ...
+    def put_nowait(self, value: Any) -> None: ...  # noqa: D102
+    def get(self, block: bool = True, timeout: float | None = None) -> bytes: ...  # noqa: D102
+    def get_nowait(self) -> bytes: ...  # noqa: D102
+    def shutdown(self) -> None: ...  # noqa: D102
+    def delete(self, timeout: float | None = None) -> None: ...  # noqa: D102
+    def wait_closed(self, timeout: float | None = None) -> bool: ...  # noqa: D102
+    def disconnect(self) -> None: ...  # noqa: D102
+
+
+class Client(Protocol):
+    """Makes the clients that are judged: called with a queue's name, a URL and a prefix for its keys.
+
+    ``pressure.Queue`` is one; ``Adapter`` makes one of a command.
+    """
+
+    def __call__(self, name: str, /, *, url: str, prefix: str) -> Judged: ...  # noqa: D102
+
+
+def expect(seen: object, wanted: object, what: str) -> None:
+    """Fails unless what was seen is what was wanted."""
+    if seen != wanted:
+        raise Failure(f"{what}: wanted {wanted!r}, got {seen!r}")
+
+
+@contextmanager
+def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
+    """Fails unless the block raises an error of this kind."""
+    try:
+        yield
+    except kind:
+        return
+    except Failure:
+        raise
+    except Exception as other:
+        raise Failure(f"{what}: wanted {kind.__name__}, got {other!r}") from other
+    raise Failure(f"{what}: wanted {kind.__name__}, nothing was raised")
+
+
+class Environment:
+    """What one check works with; leaving it removes the check's keys and closes its connections.
+
+    Attributes:
+        address: the server.
+        redis: a redis-py client, to look at keys and to act as another client of the queue.
+        prefix: what all keys of this check start with.
+    """
+
+    def __init__(self, address: Address, client: Client) -> None:
+        self.address = address
+        self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
+        self._client = client
+        self._resources = ExitStack()
+        self._running: list[Running[Any]] = []
+        self.redis: redis.Redis = redis.Redis.from_url(
+            address.url,
+            protocol=2,
+            socket_timeout=PATIENCE,
+            retry=None,  # what is lost is to be seen
+        )
+        self._blocked_before: int | None = 0
+
+    def __enter__(self) -> Self:
+        self._resources.callback(self.redis.close)
+        self._resources.callback(self._remove_keys)
+        try:
+            self._blocked_before = self._blocked()
+        except BaseException:
+            self.redis.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._resources.close()
+        for running in self._running:  # nobody may have waited for it yet
+            if running.done() and isinstance(unsupported := running.exception(), Unsupported):
+                raise unsupported
+
+    def _remove_keys(self) -> None:
+        keys: Any = self.redis.keys(f"{self.prefix}*")
+        if keys:
+            self.redis.delete(*keys)
+
+    # Who talks to the server
+
+    def connect(self) -> RawConnection:
+        """A connection for raw bytes, closed at the check's end."""
+        to = self.address
+        return self._resources.enter_context(RawConnection(to.host, to.port, to.db, to.password, to.user))
+
+    def using(self, resource: Resource) -> Resource:
+        """Enters a context manager, which the check's end leaves."""
+        self._resources.enter_context(resource)
+        return resource
+
+    def queue(self, name: str = "jobs") -> Judged:
+        """A client that is judged; each call makes another one."""
+        made = self._client(name, url=self.address.url, prefix=self.prefix)
+        self._resources.callback(made.disconnect)
+        return made
+
+    @property
+    def flavour(self) -> str:
+        """The flavour under test if it is one of ours, else ``sync``."""
+        return next((name for name, made in FLAVOURS.items() if made is self._client), "sync")
+
+    def ours(self, name: str | bytes, **settings: object) -> Any:
+        """A client with settings of its own, ours or the foreign one; the caller's to disconnect."""
+        if self.foreign:
+            foreign: Any = self._client
+            return foreign(name, **settings)
+        client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
+        return client(name, **settings)
+
+    def kind(self, kind: str, name: str = "jobs", **options: Any) -> Any:
+        """A queue of another kind, of the flavour under test if it is one of ours, in this check's corner.
+
+        Raises:
+            Unsupported: the client is not one of ours.
+        """
+        if self.foreign:
+            raise Unsupported(f"not supported by the client: {kind}")
+        settings = {"url": self.address.url, "key": self.key(name), **options}
+        made = MAKERS[self.flavour](kind, name, **settings)
+        self._resources.callback(made.disconnect)
+        return made
+
+    def gated_kind(self, kind: str, **options: Any) -> tuple[Any, Gate]:
+        """The same, its way to the server a gate; it has connected already."""
+        gate = self._resources.enter_context(Gate(self.address))
+        made = self.kind(kind, url=gate.url, **options)
+        getattr(made, "info" if kind == "ReliableQueue" else "length")()
+        return made, gate
+
+    def gated(self, name: str = "jobs") -> tuple[Judged, Gate]:
+        """A client under test whose way to the server is a gate; it has connected already."""
+        gate = self._resources.enter_context(Gate(self.address))
+        made = self._client(name, url=gate.url, prefix=self.prefix)
+        self._resources.callback(made.disconnect)
+        made.exists()
+        return made, gate
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the client under test is another program."""
+        return getattr(self._client, "foreign", False)
+
+    def created(self, bound: int = 0) -> Judged:
+        """A client under test of a queue that has just been created."""
+        made = self.queue()
+        made.create(bound)
+        return made
+
+    @property
+    def other_database(self) -> int:
+        """The number of a database beside the one that is used; most servers have 16."""
+        return self.address.db - 1 if self.address.db else 1
+
+    def key(self, name: str) -> str:
+        """A key of this check's own."""
+        return f"{self.prefix}:{name}"
+
+    def queue_key(self, suffix: str = "") -> str:
+        """One of the keys of the queue ``jobs``: ``:bound``, ``:producer_free``..., or the list itself."""
+        return f"{self.prefix}:jobs{suffix}"
+
+    # Waiting
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Waits until a condition holds; fails with ``what`` if it never does."""
+        for _ in pauses(PATIENCE):
+            if condition():
+                return
+        raise Failure(f"never {what}")
+
+    def until_blocked(self, count: int, unless: Callable[[], bool] = bool) -> None:
+        """Waits until so many clients of this check are blocked, or ``unless`` holds.
+
+        A server that does not count them gets a moment for each.
+        """
+        if self._blocked_before is None:
+            time.sleep(MOMENT)
+        else:
+            self.until(lambda: unless() or self.blocked() == count, f"were {count} clients blocked")
+
+    def blocked(self) -> int | None:
+        """How many clients of this check are blocked; None where the server does not count them."""
+        if self._blocked_before is None:
+            return None
+        return (self._blocked() or 0) - self._blocked_before
+
+    def _blocked(self) -> int | None:
+        try:
+            info: Any = self.redis.info("clients")
+        except redis.ResponseError as error:
+            if "unknown command" in str(error).lower():
+                return None
+            raise
+        blocked: int = info["blocked_clients"]
+        return blocked
+
+    def start(self, work: Callable[[], T]) -> Running[T]:
+        """Runs something on a thread of its own, such as an operation that is to wait."""
+        self._running.append(Running(work))
+        return self._running[-1]
+
+
+class Running(Future[T]):
+    """Work on a thread; ``finish`` waits for it."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        super().__init__()
+        self._work = work
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.set_result(self._work())
+        except BaseException as error:
+            self.set_exception(error)
+
+    def error(self, what: str) -> BaseException | None:
+        """What the work raised, if anything; fails with ``what`` if it does not end in time."""
+        try:
+            return self.exception(PATIENCE)
+        except TimeoutError:
+            raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None
+
+    def finish(self, what: str) -> T:
+        """The result; fails with ``what`` if there is none in time, and raises what the work raised."""
+        try:
+            return self.result(PATIENCE)
+        except TimeoutError:
+            raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None

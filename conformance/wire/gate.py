@@ -1,0 +1,185 @@
+"""A way to a server on which something can happen between any two messages of a client.
+
+A gate stands between one client and a server and passes bytes on, both ways. Before it passes on the n-th
+message of the client it runs what it was told to; or it hangs up, before the message gets through or when the
+server has answered it and the answer has not. A message is what the client sends before it waits for
+replies, so that "n = 1, 2, ..." walks through every moment at which others may come in between.
+
+The client knows nothing of it: it is given the gate's URL.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, Self, TypeAlias
+
+from .address import Address
+from .connections import ReplyEnd
+
+__all__ = ["Act", "Gate", "Instead"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What a gate answers by itself; the message does not get through then.
+
+    Attributes:
+        answer: the reply to a message, or None to let it through.
+    """
+
+    answer: Callable[[bytes], bytes | None]
+
+
+Loss: TypeAlias = Literal["lose-message", "cut-message", "lose-reply", "cut-reply"]
+
+Act: TypeAlias = Callable[[], None] | Loss | Instead
+"""What happens at a message: something is done before it, it is answered by another, or it or its reply is
+lost, whole or from its middle on, and the connection."""
+
+SIZE: Final = 1 << 20
+"""Bytes to read at once."""
+
+
+class Gate:
+    """A listener on a free port of 127.0.0.1 that connects every client to a server.
+
+    Args:
+        address: the server.
+
+    Attributes:
+        messages: how many messages came since ``arm``.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._ends: list[socket.socket] = [self._listener]
+        self._threads: list[threading.Thread] = []
+        self._acts: dict[int, Act] = {}
+        self._problem: Exception | None = None  # what an act raised, for the thread that leaves the gate
+        self.messages = 0
+        self._run(self._accept)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for end in list(self._ends):
+            hang_up(end)
+        for thread in list(self._threads):
+            thread.join()
+        self._listener.close()
+        if self._problem is not None:
+            raise self._problem
+
+    @property
+    def url(self) -> str:
+        """Where the server seems to be."""
+        return self._address.at(*self._listener.getsockname()[:2]).url
+
+    def arm(self, at: int, act: Act, after: Act | None = None) -> None:
+        """Lets something happen, once, at the ``at``-th message from now on, and at the one after it."""
+        self._acts, self.messages = {at: act, **({} if after is None else {at + 1: after})}, 0
+
+    def disarm(self) -> int:
+        """Lets nothing happen any more; how many messages came since ``arm``."""
+        self._acts = {}
+        return self.messages
+
+    def _run(self, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=work, name="gate", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+                self._ends.append(client)
+                server = socket.create_connection((self._address.host, self._address.port))
+            except OSError:
+                return  # the gate is closed
+            self._ends.append(server)
+            for end in (client, server):  # what was sent in two parts is not to wait for the other side
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._run(lambda client=client, server=server: self._pass(client, server))  # type: ignore[misc]
+
+    def _pass(self, client: socket.socket, server: socket.socket) -> None:
+        """Moves bytes both ways until either end hangs up, or a message or its reply is to be lost."""
+        try:
+            while True:
+                readable, _, _ = select.select((client, server), (), ())
+                if server in readable and not move(server, client):
+                    return
+                if client in readable and not self._message(client, server):
+                    return
+        except OSError:
+            return
+        finally:
+            for end in (client, server):
+                hang_up(end)
+                end.close()
+                self._ends.remove(end)
+            self._threads.remove(threading.current_thread())
+
+    def _message(self, client: socket.socket, server: socket.socket) -> bool:
+        data = whole_message(client)
+        if not data:
+            return False
+        self.messages += 1
+        act = self._acts.get(self.messages)
+        if act == "lose-message":
+            return False
+        if act == "cut-message":
+            server.sendall(data[: len(data) // 2])
+            return False
+        if isinstance(act, Instead) and (answer := act.answer(data)) is not None:
+            client.sendall(answer)
+            return True
+        if callable(act):
+            try:
+                act()
+            except Exception as problem:
+                self._problem = problem
+                return False
+        server.sendall(data)
+        if act == "lose-reply":
+            server.recv(SIZE)
+            return False
+        if act == "cut-reply":
+            reply = server.recv(SIZE)
+            client.sendall(reply[: len(reply) // 2])
+            return False
+        return True
+
+
+def whole_message(client: socket.socket) -> bytes:
+    """All that a client sends at once, whose last request is whole; nothing where it hung up."""
+    data, at, end = bytearray(), 0, ReplyEnd()
+    while True:
+        piece = client.recv(SIZE)
+        if not piece:
+            return b""
+        data += piece
+        while (found := end.find(data)) is not None:  # a request has the form of a reply
+            at, end = found, ReplyEnd(found)
+        if at == len(data):
+            return bytes(data)
+
+
+def move(source: socket.socket, target: socket.socket) -> bool:
+    """Passes on what there is; False when the source has hung up."""
+    data = source.recv(SIZE)
+    target.sendall(data)
+    return bool(data)
+
+
+def hang_up(end: socket.socket) -> None:
+    try:
+        end.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the other side was faster
