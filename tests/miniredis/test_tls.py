@@ -17,8 +17,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
-from conformance.programs import find_real_redis
 from conformance.targets import Address, NoRealRedisError, real_redis
+from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection
 from miniredis.engine import ConfigurationError
 from tests.cases import exhaustive_but
