@@ -1,4 +1,4 @@
-"""Listening sockets, from the directives ``bind``, ``port``, ``unixsocket`` and ``tcp-backlog``."""
+"""Listening sockets: ``bind``, ``port``, ``tls-port``, ``unixsocket`` and ``tcp-backlog``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from .tls import new_context, wants_tls
+
 if TYPE_CHECKING:
+    import ssl
+
     from .engine import Config
 
 __all__ = ["Listener", "addresses_of", "listening", "open_listeners"]
@@ -31,11 +36,13 @@ class Listener(NamedTuple):
         socket: non-blocking.
         host: the address that it is bound to; the path of a Unix socket.
         port: its TCP port; 0 for a Unix socket.
+        tls: what its clients must speak; None for plain connections.
     """
 
     socket: socket.socket
     host: str
     port: int
+    tls: ssl.SSLContext | None = None
 
     @property
     def is_unix(self) -> bool:
@@ -69,15 +76,21 @@ def listening(config: Config) -> Iterator[list[Listener]]:
 def open_listeners(config: Config) -> list[Listener]:
     """Listens on every address of ``bind``, all on one port (a free one if it is 0), and on ``unixsocket``.
 
+    With a certificate it listens on these addresses for TLS, too, on ``tls-port`` (a free one if it is 0).
     With an empty ``bind`` it listens only on ``unixsocket``, as redis-server does.
 
     Raises:
+        ConfigurationError: a directive for TLS cannot be obeyed.
         OSError: it cannot listen on an address; the message names it.
     """
     with ExitStack() as opened:
         listeners: list[Listener] = []
-        port = config.integer("port")
-        for listener in addresses(config, port):
+        found = addresses(config, config.integer("port"))
+        if wants_tls(config):
+            context = new_context(config)
+            secured = addresses(config, config.integer("tls-port"))
+            found = chain(found, (each._replace(tls=context) for each in secured))
+        for listener in found:
             opened.callback(listener.close)
             listeners.append(listener)
         wants_tcp = config["bind"] or not config["unixsocket"]

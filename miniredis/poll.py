@@ -58,7 +58,7 @@ class PollLoop:
         self._acceptors = [Acceptor(listener, self) for listener in listeners]
         self._out_of_files = trio.Event()
         self._spare = Spare(runner.engine)
-        runner.loop = self
+        runner.loops.append(self)
 
     async def run(self) -> None:
         """Serves until cancelled."""

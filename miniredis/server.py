@@ -58,6 +58,7 @@ class Server:
         host: the address for clients on this machine: the first one of ``bind``, or ``127.0.0.1`` where that
             is ``0.0.0.0``, and ``::1`` where it is ``::``; empty if the server has only a Unix socket.
         port: the TCP port; 0 if the server has only a Unix socket.
+        tls_port: the TCP port for TLS; 0 if the server has no certificate.
         unixsocket: the path of its Unix socket; empty if it has none.
     """
 
@@ -65,6 +66,7 @@ class Server:
         tcp = next((listener for listener in listeners if not listener.is_unix), None)
         self.host = tcp.reachable_host if tcp else ""
         self.port = tcp.port if tcp else 0
+        self.tls_port = next((each.port for each in listeners if each.tls), 0)
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
@@ -145,7 +147,8 @@ class Server:
             raise RuntimeError("the server has stopped") from None
 
     def _advance(self, microseconds: int) -> None:
-        self._runner.loop.read_arrived()
+        for loop in self._runner.loops:
+            loop.read_arrived()
         self._runner.advance(microseconds)
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
@@ -237,13 +240,13 @@ class Server:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.public_url}>"
 
-    async def _run(self, loop: PollLoop | StreamLoop, task_status: Started) -> None:
+    async def _run(self, loops: list[PollLoop | StreamLoop], task_status: Started) -> None:
         leave_to_parent_on_fork(self._runner)
         has_started = False
         trouble: Exception | None = None
         try:
             with self._scope:
-                async with self._serving(loop) as nursery:
+                async with self._serving(loops) as nursery:
                     try:
                         has_started = await self._runner.load_files()
                     except (ConfigurationError, DamagedFileError, OSError) as error:
@@ -253,20 +256,23 @@ class Server:
                         nursery.start_soon(self._link.run)
                         await self._runner.run()
         finally:
-            loop.close()
+            for loop in loops:
+                loop.close()
         if trouble := trouble or self.failure:
             raise trouble
         if not has_started:
             raise StoppedWhileLoadingError
 
     @contextlib.asynccontextmanager
-    async def _serving(self, loop: PollLoop | StreamLoop) -> AsyncIterator[trio.Nursery]:
-        """Serves clients meanwhile; at the end they get their last replies before the loop ends."""
+    async def _serving(self, loops: list[PollLoop | StreamLoop]) -> AsyncIterator[trio.Nursery]:
+        """Serves clients meanwhile; at the end they get their last replies before the loops end."""
         clients = trio.CancelScope(shield=True)
 
         async def run() -> None:
             with clients:
-                await loop.run()
+                async with trio.open_nursery() as each:
+                    for loop in loops:
+                        each.start_soon(loop.run)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run)
@@ -356,13 +362,18 @@ async def run_server(
         runner = TickRunner(engine, time_source, this_process())
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
-        # create the loop before the caller continues, who may use up all file descriptors
-        await server._run(new_loop(loop, runner, listeners, alone=alone), task_status)
+        engine.config.learn("tls-port", str(server.tls_port))
+        # create the loops before the caller continues, who may use up all file descriptors
+        await server._run(new_loops(loop, runner, listeners, alone=alone), task_status)
 
 
-def new_loop(
+def new_loops(
     choice: LoopChoice, runner: TickRunner, listeners: list[Listener], *, alone: bool
-) -> PollLoop | StreamLoop:
-    if choice == "poll" or (choice is None and has_poller()):
-        return PollLoop(runner, listeners, alone=alone)
-    return StreamLoop(runner, listeners)
+) -> list[PollLoop | StreamLoop]:
+    """The loops of the listeners: those for TLS have one of streams, since Trio does the TLS."""
+    plain = [each for each in listeners if not each.tls]
+    secured = [each for each in listeners if each.tls]
+    if choice == "streams" or (choice is None and not has_poller()):
+        return [StreamLoop(runner, listeners)]
+    loops: list[PollLoop | StreamLoop] = [PollLoop(runner, plain, alone=alone and not secured)]
+    return [*loops, StreamLoop(runner, secured)] if secured else loops

@@ -42,7 +42,7 @@ class StreamLoop:
         self._listeners = [(each, trio.socket.from_stdlib_socket(each.socket.dup())) for each in listeners]
         self._connections: set[StreamConnection] = set()
         self._spare = Spare(runner.engine)
-        runner.loop = self
+        runner.loops.append(self)
 
     async def run(self) -> None:
         """Serves until cancelled."""
@@ -92,7 +92,8 @@ class StreamLoop:
         except OSError:  # the client has disconnected already
             return
         with contextlib.suppress(ConnectionRefusedError):
-            connection = open_stream(self._runner, stream, address=address, local_address=local_address)
+            spoken = trio.SSLStream(stream, listener.tls, server_side=True) if listener.tls else stream
+            connection = open_stream(self._runner, spoken, address=address, local_address=local_address)
             self._connections.add(connection)
             try:
                 await connection.run()

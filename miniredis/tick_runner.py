@@ -77,11 +77,10 @@ class TickRunner:
         log: what the server logs.
         files: keep the data on disk.
         failure: of the disk; the server has stopped because of it, or could not write the rest at its end.
-        loop: moves the bytes of clients with sockets; the loop itself sets it.
+        loops: move the bytes of clients with sockets; each adds itself.
         farewell: what each client is told at the end, after the replies to all that was done.
     """
 
-    loop: Loop
     farewell = b""
 
     def __init__(self, engine: Engine, clock: Clock, environment: Environment) -> None:
@@ -94,6 +93,7 @@ class TickRunner:
         self.log = ServerLog(engine.config)
         self.failure: OSError | None = None
         self.files = ServerFiles(engine, self.log, self._do_soon)
+        self.loops: list[Loop] = []
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
@@ -332,7 +332,8 @@ class TickRunner:
         was_busy, self.in_tick = self.in_tick, False
         try:
             if self.is_own_thread:
-                self.loop.serve_during_script()
+                for loop in self.loops:
+                    loop.serve_during_script()
             self._gap.wait(GAP)  # without the lock: for clients in other threads
         finally:
             self.in_tick = was_busy
@@ -418,4 +419,5 @@ class TickRunner:
             outlet.leave_to_parent()
         self._outlets.clear()
         self.files.leave_to_parent()
-        self.loop.leave_to_parent()
+        for loop in self.loops:
+            loop.leave_to_parent()

@@ -58,7 +58,9 @@ class Publishing:
 
     def __init__(self) -> None:
         self.listeners: dict[Kind, Listeners] = {CHANNELS: {}, PATTERNS: {}, SHARDS: {}}
-        self._fits: dict[bytes, Callable[[bytes], bool]] = {}  # by pattern, whether a channel matches it
+        self._fits: dict[
+            bytes, Callable[[bytes], bool]
+        ] = {}  # by pattern that has met a message, whether a channel matches it
 
     @property
     def is_heard(self) -> bool:
@@ -67,25 +69,29 @@ class Publishing:
 
     # Subscribing
 
-    def begin(self, session: Session, kind: Kind, name: bytes) -> None:
-        """Subscribes a client, unless it is subscribed already, and confirms it."""
-        self.listeners[kind].setdefault(name, {})[session] = None
-        session.subscriptions.setdefault(kind, {})[name] = None
+    def begin(self, session: Session, kind: Kind, names: Iterable[bytes]) -> None:
+        """Subscribes a client to those names to which it is not subscribed yet, and confirms each."""
+        listeners = self.listeners[kind]
+        subscribed = session.subscriptions.setdefault(kind, {})
+        others = count(session, kind) - len(subscribed)
+        head = confirmation(session, kind.begins)
         session.listen()
-        if kind is PATTERNS and name not in self._fits:
-            self._fits[name] = compile_glob(name)
-        session.push(encode(Push([kind.begins, name, count(session, kind)]), session.resp))
+        for name in names:
+            listeners.setdefault(name, {})[session] = None
+            subscribed[name] = None
+            session.push(b"%b$%d\r\n%b\r\n:%d\r\n" % (head, len(name), name, others + len(subscribed)))
 
-    def end(self, session: Session, kind: Kind, name: bytes) -> None:
-        """Ends a subscription, if there is one, and confirms it."""
-        self._drop(session, kind, name)
-        session.push(encode(Push([kind.ends, name, count(session, kind)]), session.resp))
+    def end(self, session: Session, kind: Kind, names: Iterable[bytes]) -> None:
+        """Ends subscriptions, as far as there are any, and confirms each."""
+        head = confirmation(session, kind.ends)
+        for name in names:
+            self._drop(session, kind, name)
+            session.push(b"%b$%d\r\n%b\r\n:%d\r\n" % (head, len(name), name, count(session, kind)))
 
     def end_all(self, session: Session, kind: Kind) -> None:
         """Ends all subscriptions of a kind and confirms each; confirms once if there was none."""
         names = tuple(session.subscriptions.get(kind, ()))
-        for name in names:
-            self.end(session, kind, name)
+        self.end(session, kind, names)
         if not names:
             session.push(encode(Push([kind.ends, None, count(session, kind)]), session.resp))
 
@@ -126,14 +132,22 @@ class Publishing:
         parts = [CHANNELS.message, channel, message]
         times = deliver(self.listeners[CHANNELS].get(channel, ()), parts, event)
         for pattern, listeners in tuple(self.listeners[PATTERNS].items()):
-            fits = self._fits.get(pattern)  # None if its last subscriber was disconnected meanwhile
-            if fits is not None and fits(channel):
+            if not listeners:  # the last one was disconnected by a message of this loop
+                continue
+            if pattern not in self._fits:
+                self._fits[pattern] = compile_glob(pattern)
+            if self._fits[pattern](channel):
                 times += deliver(listeners, [PATTERNS.message, pattern, channel, message], event)
         return times
 
     def publish_sharded(self, channel: bytes, message: bytes) -> int:
         """Sends a message to the subscribers of a shard channel; returns their number."""
         return deliver(self.listeners[SHARDS].get(channel, ()), [SHARDS.message, channel, message])
+
+
+def confirmation(session: Session, word: bytes) -> bytes:
+    """How a confirmation begins; the name and the number of subscriptions follow."""
+    return b"%b3\r\n$%d\r\n%b\r\n" % (b"*" if session.resp == 2 else b">", len(word), word)
 
 
 def count(session: Session, kind: Kind) -> int:

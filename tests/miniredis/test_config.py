@@ -35,6 +35,7 @@ SPARED: Final = {
     "maxmemory-clients": "the real server would hang up on the test; what it refuses is tried below",
     "oom-score-adj": "it would change how the system treats the real server",
     "port": "the real server would leave its port; its refusals are tried below",
+    "tls-port": "the real server has no certificate; its refusals are tried below",
     "watchdog-period": "it would interrupt the real server",
 }
 
@@ -57,6 +58,7 @@ REFUSED: Final = {
     "maxmemory-clients": ["-1", "x", "101%", "-1%", "%", "9223372036854775808", "0%", "", "0"],
     "oom-score-adj": ["maybe", "", "no", "NO"],
     "port": ["-1", "x", "", "65536"],
+    "tls-port": ["-1", "x", "", "65536"],
     "watchdog-period": ["-1", "x", "2147483648", "0"],
 }
 
@@ -199,7 +201,7 @@ def test_every_default_is_a_valid_value() -> None:
 
 def test_directives_of_unsupported_features_accept_only_their_off_value() -> None:
     for name, value in [
-        ("cluster-enabled", "yes"), ("tls-port", "1"),
+        ("cluster-enabled", "yes"), ("tls-cluster", "yes"),
         ("maxmemory", "1gb"), ("timeout", "1"),
         ("aclfile", "x"), ("syslog-enabled", "yes"),
     ]:  # fmt: skip

@@ -29,8 +29,7 @@ from tests.cases import check_each, exhaustive
 from .transcript import TRANSCRIPTS, Player, Scenario, read
 
 DAILY = (
-    "blocking blocking_by_keys hashes list_elements lists scripting_and_others sets sorted_set_pops "
-    "stream_groups streams strings transactions"
+    "blocking hashes list_elements scripting_and_others sets sorted_set_pops stream_groups transactions"
 ).split()
 """The transcripts that the default run plays; the exhaustive run plays all."""
 

@@ -59,13 +59,17 @@ def received(queue: Any, error: Exception | None = None) -> list[bytes]:
     return [message.data]
 
 
+DEAD = "elsewhere:1:00000000/1/1"
+"""The id of a hold whose connection is gone."""
+
+
 def _stuck(_: Queue, raw: redis.Redis) -> None:
     """What a consumer leaves that dies in a reliable get, and a producer that dies with its role."""
     root = "__pressure__:{jobs}"
     raw.rpop(f"{root}:producer_free")
-    raw.set(f"{root}:producer", "dead")
+    raw.set(f"{root}:producer", DEAD)
     raw.rpop(f"{root}:consumer_free")
-    raw.set(f"{root}:consumer", "dead")
+    raw.set(f"{root}:consumer", DEAD)
     raw.lmove(root, f"{root}:unacked", "RIGHT", "LEFT")
 
 

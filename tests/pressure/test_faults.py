@@ -252,17 +252,19 @@ def both_ways(fault: Fault) -> tuple[bool, ...]:
 FEW = ("put, to the bound", "get", "get, empty at first", "receive", "delete")
 A_FEW: list[Any] = [
     *(
-        ("sync", fault, operation)
-        for fault in ("message lost", "out of memory", "no transactions")
+        exhaustive("sync", fault, operation, when=operation not in FEW[at::3])
+        for at, fault in enumerate(("message lost", "out of memory", "no transactions"))
         for operation in FEW
     ),
     *(
-        exhaustive("plain", fault, operation, when=fault == "disk full")
-        for fault in ("reply lost", "disk full", "no reading")
+        exhaustive("plain", fault, operation, when=fault == "disk full" or operation not in FEW[at::3])
+        for at, fault in enumerate(("reply lost", "disk full", "no reading"))
         for operation in FEW
     ),
     *(
-        exhaustive("leased and plain", fault, operation, when=fault == "no transactions")
+        exhaustive(
+            "leased and plain", fault, operation, when=fault == "no transactions" or operation not in FEW[::2]
+        )
         for fault in ("out of memory", "no transactions")
         for operation in FEW
     ),

@@ -57,8 +57,8 @@ EXCUSES: Final[tuple[Excuse, ...]] = (
     Excuse(
         frozenset({"pfadd"}),
         "element*",
-        "linear as in Redis: each element is hashed by MurmurHash64A, which is 2 us in Python",
-        60,
+        "linear as in Redis: MurmurHash64A takes 2 us for an element in Python, and 0.4 us for each 8 bytes",
+        80,
     ),
     Excuse(
         frozenset({"dump"}),

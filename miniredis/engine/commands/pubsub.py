@@ -21,17 +21,17 @@ ASKING: Final = "pubsub loading stale"
 
 def begin(session: Session, kind: Kind, names: list[bytes]) -> Reply:
     """Subscribes to some names; sends a confirmation for each instead of a reply."""
-    for name in names:
-        session.engine.notifier.publishing.begin(session, kind, name)
+    session.engine.notifier.publishing.begin(session, kind, names)
     return NO_REPLY
 
 
 def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
     """Unsubscribes from some names, or from all if none is given."""
-    for name in names:
-        session.engine.notifier.publishing.end(session, kind, name)
-    if not names:
-        session.engine.notifier.publishing.end_all(session, kind)
+    publishing = session.engine.notifier.publishing
+    if names:
+        publishing.end(session, kind, names)
+    else:
+        publishing.end_all(session, kind)
     return NO_REPLY
 
 

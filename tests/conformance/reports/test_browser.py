@@ -15,6 +15,8 @@ from conformance.reports import as_page
 
 from .sample import RUN
 
+pytestmark = pytest.mark.exhaustive  # a browser takes seconds to start
+
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
