@@ -118,7 +118,10 @@ def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[
         if asked == 0:
             break
         work: tuple[Command, ...] = ((b"RPOP", ctx.keys.queue, asked), *after_pop(ctx))
-        done = yield from with_taken(popped.values, keep_role(ctx, hold, work))
+        try:
+            done = yield from with_taken(popped.values, keep_role(ctx, hold, work))
+        except ServerReplyError:  # more is refused; what was popped is returned
+            break
         if done is None:
             hold.held = False
             break

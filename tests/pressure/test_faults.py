@@ -88,8 +88,9 @@ class Outcome:
         return "OutcomeUnknown" in self.words or "lost" in self.words
 
     @property
-    def tells_to_repair(self) -> bool:
-        return "repair" in self.words
+    def leaves_a_dead_hold(self) -> bool:
+        """Whether it says that something could not be put back; whoever waits, or ``repair``, does so then."""
+        return "repair" in self.words or "this failed, too" in self.words
 
 
 @contextmanager
@@ -165,7 +166,7 @@ class Case:
             assert sent == at, f"sent again: {found.words}"
         if not fault.lost:
             assert not isinstance(found.error, OutcomeUnknownError), f"it is known: {found.words}"
-        if found.tells_to_repair or self.operation.more:
+        if found.leaves_a_dead_hold or self.operation.more:
             self._repair()
         self._invariant(found)
         self._values(found)
@@ -287,6 +288,11 @@ def test_some_faults_at_every_message_are_neither_silent_nor_beyond_repair(
 ) -> None:
     for lasts in both_ways(FAULTS[fault]):
         assert at_every_message(server, gate, flavour, OPERATION_CASES[operation], FAULTS[fault], lasts=lasts)
+
+
+def test_values_that_were_popped_are_returned_if_more_are_refused(server: Patient, gate: Gate) -> None:
+    many = OPERATION_CASES["get many, empty at first"]
+    assert at_every_message(server, gate, "plain", many, forbidden("-get"), lasts=False)
 
 
 @pytest.mark.faults
