@@ -68,7 +68,7 @@ EXCUSES: Final[tuple[Excuse, ...]] = (
     ),
     Excuse(
         frozenset({"bitfield", "bitfield_ro"}),
-        "GET encoding repeated*",
+        "[GS]ET encoding repeated*",
         "linear as in Redis: each operation is read and done in 4 us in Python",
         40,
     ),
