@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
+from ..clients.adapter.client import Adapter
+from ..clients.flavours import FLAVOURS
 from ..histories import fifo, linearizable, waiters
 from ..histories.lines import waiting_line
 from ..histories.model import Facts, History, Verdict, worst
 from ..histories.picture import evidence
 from ..histories.processes import final_contents, processes
 from ..histories.runs import QUEUE, Plan, connections, threads
-from ..judging.environment import Environment, Failure
+from ..judging.environment import Environment, Failure, Unsupported
 from .registry import Check, check
 
-__all__ = ["expect_explained"]
+__all__ = ["expect_explained", "expect_work"]
 
 
 def expect_explained(history: History, verdict: Verdict) -> None:
@@ -23,17 +27,34 @@ def expect_explained(history: History, verdict: Verdict) -> None:
         raise Failure(f"{verdict.answer}{violation}: {verdict.reason}", evidence(history, verdict))
 
 
+def expect_work(history: History, plan: Plan) -> None:
+    """Fails unless the clients that were left did at least half of what they were to do."""
+    killed = sum(client.startswith("p") for client in history.facts.killed)
+    wanted = max(plan.share * (plan.producers - killed) // 2, 1)
+    did = [each for each in history.operations if each.outcome == "ok"]
+    for what, names in {"put": ("put", "put_many"), "got": ("get", "get_many", "ack")}.items():
+        done = sum(each.name in names for each in did)
+        if done < (wanted if what == "put" else 1):
+            errors = Counter(each.error for each in history.operations if each.error).most_common(3)
+            said = ", ".join(f"{count} times {error}" for error, count in errors)
+            raise Failure(
+                f"the clients {what} too little to be judged: {done} operations did, {said or 'and no error'}"
+            )
+
+
 def of_threads(rule: str, plan: Plan) -> Check:
     """A check of one rule: producers and consumers as threads, on a queue of its own."""
 
     def checked(env: Environment) -> None:
-        env.created(plan.bound)
+        mine = replace(plan, producers=2, consumers=2) if env.foreign else plan  # each is a process
+        env.created(mine.bound)
 
         def facts() -> Facts:
             final = final_contents(env.address, env.queue_key())
             return Facts(env.address.origin, {QUEUE: plan.bound}, final, slack=slack_of(env))
 
-        history = threads(env.queue, plan, facts)
+        history = threads(env.queue, mine, facts)
+        expect_work(history, mine)
         expect_explained(history, fifo.rules_of(history)[rule])
 
     checked.__name__ = f"history_{rule}"
@@ -54,9 +75,12 @@ for place, (rule, bound) in enumerate(
 @check("history.killed-clients")
 def killed_clients(env: Environment) -> None:
     plan = Plan(operations=100, producers=2, consumers=2, kills=2, bound=4)
-    history = processes(env.address, plan, env.flavour)
+    if not isinstance(env.client, Adapter) and env.client not in FLAVOURS.values():
+        raise Unsupported("the clause kills processes: it needs a client that is one of ours, or a command")
+    history = processes(env.address, plan, env.client if isinstance(env.client, Adapter) else env.flavour)
     if not history.facts.killed:
         raise Failure("nobody could be killed")
+    expect_work(history, plan)
     expect_explained(history, worst(fifo.rules_of(history).values()))
 
 

@@ -8,20 +8,22 @@ A history has, for each operation, when it began, when it returned, and its resu
         print(rule, verdict.answer, verdict.reason)
 
 A checker says whether a correct server can have given these results: ``ok``, ``illegal`` or ``unknown``.
-``fifo`` judges queues, ``waiters`` clients that are blocked on a list, ``linearizable`` any use of lists.
-``picture`` draws the place that cannot be explained. To add a checker, add it to ``CHECKERS``.
+``fifo`` judges queues, ``waiters`` clients that are blocked on a list, ``linearizable`` whatever one of
+``models`` knows: the types of Redis, and your own. ``picture`` draws the place that cannot be explained.
 """
 
-from .judging import CHECKERS, judged
+from .judging import judged
 from .model import NEVER, Facts, History, Operation, Verdict, worst
+from .models import MODELS, Model
 from .picture import as_svg, as_text, evidence
 from .records import read, write
 
 __all__ = [
-    "CHECKERS",
+    "MODELS",
     "NEVER",
     "Facts",
     "History",
+    "Model",
     "Operation",
     "Verdict",
     "as_svg",

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from .model import NEVER, Operation, Verdict
 from .values import Case, Look, Values
 
-__all__ = ["counted", "duplicate", "gone_from", "invented", "lost"]
+__all__ = ["counted", "duplicate", "gone_from", "invented", "lost", "not_asked_for"]
 
 
 def illegal(violation: str, reason: str, *operations: Operation | None) -> Verdict:
@@ -34,6 +34,17 @@ def invented(case: Case) -> Iterator[Verdict]:
         elif operation is not None and operation.end < values.put_from[row]:
             reason = f"{value!r} was got before its put began"
             yield illegal("invented", reason, operation, values.putters[row])
+
+
+def not_asked_for(case: Case) -> Iterator[Verdict]:
+    """More values than a get asked for, and an acknowledgement of what was not received."""
+    for operations in case.values.unasked:
+        last = operations[-1]
+        if len(operations) == 1:
+            what = f"got {len(last.result or ())} values, which is more than it asked for"
+        else:
+            what = f"did {last.name} of another value than it had received"
+        yield illegal("unasked", f"{last.client} {what}", *operations)
 
 
 def _seen(case: Case) -> Iterator[tuple[bytes, Operation | None]]:

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
 
 from . import fifo, linearizable, waiters
-from .lists import COMMANDS
-from .model import History, Result, Verdict
+from .model import History, Verdict
+from .models import MODELS, Model
+from .scope import OBSERVED, QUEUE_OPERATIONS, strays
 
-__all__ = ["CHECKERS", "judged"]
+__all__ = ["judged"]
 
 
-def of_lists(history: History) -> Result:
-    """Those that know lists: all operations as an object, or, where waits were seen, those who waited."""
+def judged(history: History, models: Iterable[Model] = MODELS) -> Mapping[str, Verdict]:
+    """A verdict for each rule that the operations of a history are subject to.
+
+    Args:
+        history: of queues, of keys, or of both.
+        models: what is known beside queues; ``[*MODELS, mine]`` adds one. An operation of a queue that
+            a model knows is judged by the model.
+    """
+    models = list(models)
+    modelled = {name for model in models for name in model.operations}
+    names = {operation.name for operation in history.operations} - OBSERVED
+    unknown = strays(history.operations, models)
+    verdicts: dict[str, Verdict] = {}
+    if names & (QUEUE_OPERATIONS - modelled):
+        mine = [each for each in history.operations if each.name in QUEUE_OPERATIONS - modelled]
+        verdicts.update(fifo.rules_of(History(mine, history.facts), unknown))
+    if names - (QUEUE_OPERATIONS - modelled):
+        verdicts["linearizable"] = linearizable.check(history, models, unknown=unknown)
     if any(operation.name == "blocked" for operation in history.operations):
-        return {"waiters": waiters.check(history)}
-    return {"linearizable": linearizable.check(history)}
-
-
-def of_queues(history: History) -> Result:
-    """Those that know queues."""
-    return fifo.rules_of(History([each for each in history.operations if each.name.islower()], history.facts))
-
-
-CHECKERS: Final[Mapping[str, Callable[[History], Result]]] = {"queues": of_queues, "lists": of_lists}
-"""What judges a history, by what it knows."""
-
-
-def judged(history: History) -> Mapping[str, Verdict]:
-    """A verdict for each rule that the operations of a history are subject to."""
-    names = {operation.name for operation in history.operations}
-    known = {
-        "queues": any(map(str.islower, names - {"blocked", "gone"})),
-        "lists": bool(names & COMMANDS.keys()),
-    }
-    return {
-        rule: verdict
-        for kind, check in CHECKERS.items()
-        if known[kind]
-        for rule, verdict in check(history).items()
-    }
+        verdicts["waiters"] = waiters.check(history)
+    return verdicts

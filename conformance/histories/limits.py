@@ -1,4 +1,4 @@
-"""What a bounded queue with roles forbids: too many values, two at once, and puts after a close."""
+"""What a bounded queue with roles forbids: too many values, refusals, two at once, and puts after a close."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .contents import gone_from, illegal, looked
 from .model import NEVER, Facts, Operation, Verdict
 from .values import Case, Values
 
-__all__ = ["crowded", "put_when_closed", "shared_role"]
+__all__ = ["crowded", "falsely_closed", "falsely_full", "shared_role"]
 
 
 def crowded(case: Case) -> Iterator[Verdict]:
@@ -67,16 +67,46 @@ def _present(values: Values, moment: int) -> list[Operation]:
     return list(dict.fromkeys(put for put, to, got in rows if to <= moment < got))
 
 
-def put_when_closed(case: Case) -> Iterator[Verdict]:
-    """Puts that succeeded after a close had, and answers that it is closed before anybody closed it."""
+def falsely_full(case: Case) -> Iterator[Verdict]:
+    """Answers that there is no room, at no moment of which the queue can have been full.
+
+    A client that died may have taken the room along, until somebody heals the queue.
+    """
+    values, bound = case.values, case.bound
+    if not values.full:
+        return
+    entered, died = sorted(values.put_from), _first_that_died(values)
+    taken = zip(values.names, values.get_to, strict=True)
+    left = sorted(moment for name, to in taken if (moment := values.settled_to.get(name, to)) != NEVER)
+    for put in values.full:
+        most = bisect_right(entered, put.end) - bisect_left(left, put.invoked)
+        if put.end < died and (bound == 0 or most < (bound or 1)):
+            of = "" if bound is None else f", and its bound is {bound or 'none'}"
+            reason = f"{put.client} was told that it is full; {most} values were in it at most{of}"
+            yield illegal("full", reason, put)
+
+
+def _first_that_died(values: Values) -> int:
+    """When the first of those operations began of which nobody knows how they ended."""
+    opened = [moment for moment, _, _ in values.open_takes]
+    opened += [begun for begun, to in zip(values.put_from, values.put_to, strict=True) if to == NEVER]
+    opened += [look.receive.invoked for look in values.looks if not look.back]
+    return min(opened, default=NEVER)
+
+
+def falsely_closed(case: Case) -> Iterator[Verdict]:
+    """Puts and closes that succeeded after a close, and answers that it is closed before it was."""
     values = case.values
     closed = [close for close in values.closes if close.returned is not None]
     if closed:
-        first = min(closed, key=attrgetter("end"))
+        first, *others = sorted(closed, key=attrgetter("end"))
         for row, begun in enumerate(values.put_from):
             if begun > first.end and values.put_to[row] != NEVER:
                 put = values.putters[row]
                 yield illegal("closed", f"{put.client} put after the queue was closed", first, put)
+        for close in others:
+            reason = f"{close.client} closed the queue, and {first.client} did, too"
+            yield illegal("closed", reason, first, close)
     begun = min((close.invoked for close in values.closes), default=NEVER)
     for told in values.shut:
         if told.end < begun:

@@ -1,4 +1,4 @@
-"""Whether operations on lists can have taken effect one after the other, each while it was under way.
+"""Whether operations can have taken effect one after the other, each while it was under way.
 
 The search of Wing and Gong with what Lowe added (Testing for linearizability, 2017): a state that was
 reached with the same operations done is not gone into again, and operations of keys that have nothing to do
@@ -7,66 +7,102 @@ order of time: a call whose answer fits is taken out with its return, and the se
 front; at a return whose call is still in, it goes back one. An open operation has no return: it may be
 taken out, with whatever answer, or not.
 
-Another kind of object needs another ``step`` only.
+What the objects are, ``models`` says. An operation that no model knows makes the verdict of its keys unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, TypeAlias
 
-from .lists import COMMANDS, Stored, apply, keys_of
-from .model import History, Operation, Verdict
+from .model import History, Operation, Verdict, worst
+from .models import MODELS, Model
+from .scope import keys_of, untold
 
-__all__ = ["BUDGET", "Step", "check", "search"]
+__all__ = ["BUDGET", "Step", "apart", "check", "search"]
 
 BUDGET: Final = 2_000_000
 """Steps after which a search gives up."""
 
-Step: TypeAlias = Callable[[Any, Operation], tuple[bool, Any]]
-"""From a state and an operation to whether it can have been answered so, and the state after it."""
+Step: TypeAlias = Callable[[Any, Operation], Iterable[Any]]
+"""From a state and an operation to the states after it; none if it cannot have had its result."""
 
 
-def check(history: History, budget: int = BUDGET) -> Verdict:
-    """Judges operations on lists, which are all empty at the beginning.
+def check(
+    history: History, models: Iterable[Model] = MODELS, budget: int = BUDGET,
+    unknown: Mapping[str, Operation] | None = None,
+) -> Verdict:  # fmt: skip
+    """Judges the operations that some models know.
 
     Args:
-        history: operations that are no commands on lists are passed over.
+        history: other operations are passed over.
+        models: of the objects; an object is in its first state at the beginning.
         budget: how many steps to take at most.
+        unknown: operations that no model knows, by the keys that they may have changed.
 
     Returns:
         ``ok`` with the order in which they may have taken effect; ``illegal`` with the longest beginning of
-        one, and the operations of which none can follow; ``unknown`` if the budget did not suffice.
+        one, and the operations of which none can follow; ``unknown`` with the reason.
     """
-    order: list[Operation] = []
-    for keys, mine in apart(history.operations):
-        step = partial(_step, {key: place for place, key in enumerate(keys)})
-        verdict, budget = search(mine, ((),) * len(keys), step, budget)
-        if verdict.answer != "ok":
-            return verdict
-        order += verdict.order
-    return Verdict("ok", order=tuple(order))
+    unknown, verdicts = unknown or {}, []
+    for model in models:
+        for keys, mine in apart(history.operations, model):
+            if unknown.keys() & keys:
+                continue
+            verdict, budget = _searched(keys, mine, model, budget)
+            if verdict.answer == "illegal":
+                return verdict
+            verdicts.append(verdict)
+    verdicts += [untold(operation) for operation in unknown.values()]
+    order = tuple(operation for verdict in verdicts for operation in verdict.order)
+    return worst(verdicts) if any(each.answer != "ok" for each in verdicts) else Verdict("ok", order=order)
 
 
-def apart(operations: Iterable[Operation]) -> Iterator[tuple[list[str], list[Operation]]]:
-    """The operations of keys that have nothing to do with those of others."""
-    listed = [each for each in operations if each.outcome != "error" and (each.name in _KNOWN)]
-    group: dict[str, set[str]] = {}
-    for operation in listed:
-        together = set[str]().union(*(group.get(key, {key}) for key in keys_of(operation)))
-        group.update(dict.fromkeys(together, together))
-    for together in {id(each): each for each in group.values()}.values():
-        yield sorted(together), [each for each in listed if each.queue in together]
+def apart(operations: Iterable[Operation], model: Model) -> Iterator[tuple[list[str], list[Operation]]]:
+    """The operations that a model judges, of keys that have nothing to do with those of others."""
+    known = [
+        (each, keys_of(each, (), [model]))
+        for each in operations
+        if each.name in model.operations and (each.outcome != "error" or each.error in model.errors)
+    ]
+    group: dict[str, str] = {}
+
+    def first(key: str) -> str:
+        while group.setdefault(key, key) != key:
+            group[key] = key = group[group[key]]
+        return key
+
+    for _, (key, *others) in known:
+        for other in others:
+            group[first(other)] = first(key)
+        first(key)
+    keys: dict[str, list[str]] = {}
+    for key in group:
+        keys.setdefault(first(key), []).append(key)
+    mine: dict[str, list[Operation]] = {key: [] for key in keys}
+    for operation, (key, *_) in known:
+        mine[first(key)].append(operation)
+    return ((sorted(keys[key]), mine[key]) for key in keys)
 
 
-_KNOWN: Final = frozenset(COMMANDS) | {"LMOVE", "BLMOVE"}
+def _searched(
+    keys: Sequence[str], operations: Sequence[Operation], model: Model, budget: int
+) -> tuple[Verdict, int]:
+    places = {key: place for place, key in enumerate(keys)}
 
+    def step(states: tuple[Any, ...], operation: Operation) -> Iterator[tuple[Any, ...]]:
+        mine = [places[key] for key in model.keys(operation)]
+        for after in model.after(tuple(states[place] for place in mine), operation):
+            changed = list(states)
+            for place, state in zip(mine, after, strict=True):
+                changed[place] = state
+            yield tuple(changed)
 
-def _step(places: dict[str, int], stored: Stored, operation: Operation) -> tuple[bool, Stored]:
-    answer, after = apply(stored, [places[key] for key in keys_of(operation)], operation)
-    return operation.returned is None or answer == operation.result, after
+    try:
+        return search(operations, (model.initial,) * len(keys), step, budget)
+    except (ValueError, IndexError, TypeError) as error:
+        return Verdict("unknown", reason=f"an operation on {keys[0]} cannot be read: {error}"), budget
 
 
 @dataclass(slots=True, eq=False)
@@ -132,38 +168,42 @@ def search(
     if not left:
         return Verdict("ok"), budget
     head, done, seen = _listed(operations), 0, set[tuple[int, Any]]()
-    taken: list[tuple[_Entry, Any]] = []
+    taken: list[tuple[_Entry, Any, Iterator[Any]]] = []
     longest, stuck = tuple[Operation, ...](), tuple[Operation, ...]()
-    entry = head.after
+    entry, states = head.after, None
     while left:
         if entry is not None and entry.is_call:
-            budget -= 1
-            if budget < 0:
-                return Verdict("unknown", reason="the search was given up", order=longest), 0
-            fits, after = step(state, entry.operation)
-            reached = (done | 1 << entry.number, after)
-            if fits and reached not in seen:
-                seen.add(reached)
-                taken.append((entry, state))
-                done, state = reached
-                left -= entry.match is not None
-                _lift(entry)
-                entry = head.after
-            else:
-                entry = entry.after
+            if states is None:
+                states = iter(step(state, entry.operation))
+                budget -= 1
+                if budget < 0:
+                    return Verdict("unknown", reason="the search was given up", order=longest), 0
+            with_it = done | 1 << entry.number
+            after = next((each for each in states if (with_it, each) not in seen), _NONE)
+            if after is _NONE:
+                entry, states = entry.after, None
+                continue
+            seen.add((with_it, after))
+            taken.append((entry, state, states))
+            done, state = with_it, after
+            left -= entry.match is not None
+            _lift(entry)
+            entry, states = head.after, None
             continue
         if not stuck or len(taken) > len(longest):
-            longest = tuple(call.operation for call, _ in taken)
+            longest = tuple(call.operation for call, *_ in taken)
             stuck = tuple(_waiting(head, entry))
         if not taken:
             reason = f"after {len(longest)} operations none of {len(stuck)} can have taken effect next"
             return Verdict("illegal", "linearizable", reason, stuck, longest), budget
-        entry, state = taken.pop()
+        entry, state, states = taken.pop()
         done ^= 1 << entry.number
         left += entry.match is not None
         _put_back(entry)
-        entry = entry.after
-    return Verdict("ok", order=tuple(call.operation for call, _ in taken)), budget
+    return Verdict("ok", order=tuple(call.operation for call, *_ in taken)), budget
+
+
+_NONE: Final = object()
 
 
 def _waiting(head: _Entry, until: _Entry | None) -> Iterator[Operation]:

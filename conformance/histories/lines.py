@@ -50,7 +50,9 @@ def waiting_line(
                 recorder.saw(key, "gone")
         RecordedConnection(connect(), Recorder("late", notebook)).command("BLPOP", key, SHORT)
         _push(RecordedConnection(connect(), Recorder("pusher", notebook)), key, count, luck)
-        wait(waiting, PATIENCE)
+        done, _ = wait(waiting, PATIENCE)
+        for each in done:
+            each.result()
         return History(notebook.operations)  # who is not served gives up by itself
 
 

@@ -87,7 +87,7 @@ class Facts:
 
     Attributes:
         server: what it ran on.
-        bounds: of the queues that have one.
+        bounds: of the queues whose bound is known; 0 for a queue without one.
         final: what was in a queue at the end, what comes next first, if somebody looked.
         overfilling: the clients that put whether there is room or not.
         killed: the clients that were killed.

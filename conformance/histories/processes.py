@@ -1,5 +1,8 @@
 """A run whose clients are processes, of which some are killed wherever they are.
 
+Each of our clients is a process that does its work and records it (``worker``). A client that is another
+program is asked and recorded by a thread of this process.
+
 A client that is killed leaves its role taken; as soon as the role is seen to be a dead client's at two
 looks, it is freed by force, as somebody would who knows that it is dead. Nobody else's role is touched.
 """
@@ -12,19 +15,23 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import redis
 
+from ..clients.adapter.client import Adapter, Foreign
+from ..judging.environment import Running
 from ..targets import Address
 from .model import Facts, History
 from .recorder import Notebook, RecordedQueue, Recorder
 from .records import read
-from .runs import QUEUE, Plan
+from .runs import QUEUE, Plan, consume, produce
 
 __all__ = ["final_contents", "processes"]
 
@@ -34,23 +41,68 @@ STALLED: Final = 20.0
 TICK: Final = 0.005
 """Seconds between two looks."""
 
-DOUBT: Final = 3.0
-"""Seconds without anything after which a role is freed whoever seems to hold it, if somebody was killed."""
+
+class _Foreign:
+    """Clients that are other programs.
+
+    Attributes:
+        doubt: seconds without anything after which a role is freed whoever seems to hold it, if somebody was
+            killed. A client of ours does no harm if that is a mistake.
+    """
+
+    doubt = 10.0
+
+    def __init__(self, plan: Plan, address: Address, prefix: str, client: Adapter) -> None:
+        self._notebook = Notebook()
+        self._clients: dict[str, Foreign] = {}
+        self.running: dict[str, Running[None]] = {}
+        self.killed: dict[str, Sequence[int]] = {}
+        for role, name in plan.clients():
+            made = self._clients[name] = client(QUEUE, url=address.url, prefix=prefix)
+            queue = RecordedQueue(made, Recorder(name, self._notebook))
+            luck = random.Random(f"{plan.seed} {name}")  # noqa: S311  (nothing here is secret)
+            puts = partial(produce, queue, name, plan.share, luck)
+            self.running[name] = Running(puts if role == "producer" else partial(consume, queue, luck))
+
+    def size(self, client: str) -> int:
+        """How much it has done, about as many bytes as the records of it would have."""
+        return 200 * sum(each.client == client for each in self._notebook.operations)
+
+    def alive(self, role: str) -> list[str]:
+        return [name for name, each in self.running.items() if name[0] == role[0] and not each.done()]
+
+    def kill(self, client: str) -> None:
+        self.killed[client] = self._clients[client].kill()
+
+    def kill_all(self) -> None:
+        for client in self._clients.values():
+            client.kill()
+            client.disconnect()
+
+    def complaint(self) -> str:
+        """What one ended by that did not end well, if any."""
+        for name, each in self.running.items():
+            if each.done() and name not in self.killed and (error := each.exception()):
+                return f"{name} ended with {error}"
+        return ""
+
+    def recorded(self) -> History:
+        return History(self._notebook.operations)
 
 
 class _Workers:
-    """The processes."""
+    """Our clients."""
+
+    doubt = 3.0
 
     def __init__(self, plan: Plan, address: Address, prefix: str, flavour: str, folder: Path) -> None:
         self._where = ["--url", address.url, "--prefix", prefix, "--queue", QUEUE, "--flavour", flavour]
         self._where += ["--puts", str(plan.share), "--seed", str(plan.seed)]
         self._folder = folder
         self.running: dict[str, subprocess.Popen[bytes]] = {}
-        self.killed: dict[str, int] = {}
-        for place in range(max(plan.producers, plan.consumers)):
-            for role, count in (("producer", plan.producers), ("consumer", plan.consumers)):
-                if place < count:
-                    self._start(role, f"{role[0]}{place}")
+        self.killed: dict[str, Sequence[int]] = {}
+        for role, name in plan.clients():
+            self._start(role, name)
 
     def _start(self, role: str, client: str) -> None:
         words = [role, *self._where, "--client", client, "--file", str(self.file(client))]
@@ -63,8 +115,8 @@ class _Workers:
     def file(self, client: str) -> Path:
         return self._folder / client
 
-    def files(self) -> list[Path]:
-        return [file for client in self.running if (file := self.file(client)).exists()]
+    def recorded(self) -> History:
+        return read(*(file for client in self.running if (file := self.file(client)).exists()))
 
     def size(self, client: str) -> int:
         """How much it has done, in bytes."""
@@ -77,7 +129,7 @@ class _Workers:
         process = self.running[client]
         process.kill()
         process.wait()
-        self.killed[client] = process.pid
+        self.killed[client] = [process.pid]
 
     def kill_all(self) -> None:
         for process in self.running.values():
@@ -96,7 +148,7 @@ class _Workers:
 class _Mending:
     """Frees the roles of the dead, and notices when nothing goes on."""
 
-    def __init__(self, queue: Any, workers: _Workers) -> None:
+    def __init__(self, queue: Any, workers: _Workers | _Foreign) -> None:
         self._queue = queue
         self._workers = workers
         self._seen: dict[str, bytes | None] = {}
@@ -128,18 +180,18 @@ class _Mending:
         if holder is None or not again:
             return
         process = holder.partition(b"/")[0].rpartition(b":")[2].decode("latin-1")
-        if process in map(str, self._workers.killed.values()) or still > DOUBT:
+        if process in map(str, chain(*self._workers.killed.values())) or still > self._workers.doubt:
             self._queue.repair(force=True, role=role)
             self._since = time.monotonic()
 
 
-def processes(address: Address, plan: Plan, flavour: str = "sync") -> History:
+def processes(address: Address, plan: Plan, client: str | Adapter = "sync") -> History:
     """A run with clients as processes on a queue of its own; its keys are removed in the end.
 
     Args:
         address: the server.
         plan: what is to be done.
-        flavour: of the clients.
+        client: the flavour of ours, or another program.
 
     Raises:
         TimeoutError: nothing went on any more.
@@ -149,7 +201,11 @@ def processes(address: Address, plan: Plan, flavour: str = "sync") -> History:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="histories-")))
         queue = stack.enter_context(_created(address, prefix, plan.bound))
-        workers = _Workers(plan, address, prefix, flavour, folder)
+        workers: _Workers | _Foreign
+        if isinstance(client, str):
+            workers = _Workers(plan, address, prefix, client, folder)
+        else:
+            workers = _Foreign(plan, address, prefix, client)
         stack.callback(workers.kill_all)
         mending = _Mending(queue, workers)
         _kill_some(plan, workers, mending)
@@ -158,9 +214,9 @@ def processes(address: Address, plan: Plan, flavour: str = "sync") -> History:
         _until_over("consumer", workers, mending)
         facts = Facts(
             address.origin, {QUEUE: plan.bound}, final_contents(address, f"{prefix}:{QUEUE}"),
-            killed=frozenset(workers.killed), slack=int(flavour == "plain"),
+            killed=frozenset(workers.killed), slack=int(client == "plain"),
         )  # fmt: skip
-        recorded = read(*workers.files())
+        recorded = workers.recorded()
     operations = sorted([*recorded.operations, *notebook.operations], key=lambda each: each.invoked)
     return replace(recorded, operations=operations, facts=facts)
 
@@ -178,7 +234,7 @@ def _created(address: Address, prefix: str, bound: int) -> Iterator[Any]:
                 client.delete(*(client.keys(f"{prefix}*") or ["none"]))
 
 
-def _kill_some(plan: Plan, workers: _Workers, mending: _Mending) -> None:
+def _kill_some(plan: Plan, workers: _Workers | _Foreign, mending: _Mending) -> None:
     """Kills a producer and a consumer in turn, each when it has done something, and goes on doing it."""
     luck = random.Random(plan.seed)  # noqa: S311  (nothing here is secret)
     for number in range(plan.kills):
@@ -192,7 +248,7 @@ def _kill_some(plan: Plan, workers: _Workers, mending: _Mending) -> None:
             mending.look()
 
 
-def _until_over(role: str, workers: _Workers, mending: _Mending) -> None:
+def _until_over(role: str, workers: _Workers | _Foreign, mending: _Mending) -> None:
     while workers.alive(role):
         mending.look()
 

@@ -2,7 +2,8 @@
 
 A recorder stands between whoever works with a client and the client. What it notes goes to a function: into a
 ``Notebook``, for threads, or behind a ``Log``, for a process that may be killed. Only an error that says for
-certain that nothing was done closes an operation; any other exception leaves it open.
+certain that nothing was done closes an operation; any other exception leaves it open. The error of a server's
+reply is noted by its code, such as ``WRONGTYPE``.
 """
 
 from __future__ import annotations
@@ -11,25 +12,32 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from ..judging.environment import Failure
 from ..wire import RawConnection
 from .model import Operation
 from .records import record_of
 
-__all__ = ["Log", "Notebook", "RecordedConnection", "RecordedQueue", "Recorder", "answer_of"]
+__all__ = ["ErrorReply", "Log", "Notebook", "RecordedConnection", "RecordedQueue", "Recorder", "answer_of"]
 
 T = TypeVar("T")
 
 CERTAIN: Final = frozenset(
     "QueueDoesNotExistError QueueAlreadyExistsError QueueClosedError QueueInUseError QueueFullError "
-    "QueueEmptyError ConnectionFailedError TypeError ValueError".split()
+    "QueueEmptyError ConnectionFailedError TypeError ValueError Unsupported".split()
 )
 """The errors behind which nothing was done, or of a ``put_many`` what ``done`` says."""
+
+REPLIES: Final[Mapping[str, bytes]] = {
+    "LPUSH": b":", "RPUSH": b":", "LLEN": b":", "LREM": b":", "DEL": b":", "LPOP": b"$*", "RPOP": b"$*",
+    "LINDEX": b"$", "LMOVE": b"$", "BLPOP": b"*", "BRPOP": b"*", "LRANGE": b"*", "LTRIM": b"+",
+}  # fmt: skip
+"""The first byte of a command's replies, where these commands are recorded; any other reply is wrong."""
 
 Note = Callable[[Operation], None]
 
@@ -103,16 +111,23 @@ class Recorder:
         try:
             result = work()
         except Exception as error:
-            if (kind := _certain(error)) is not None:
-                done = (b"%d" % getattr(error, "done", 0),) if name == "put_many" else None
-                self._note(replace(begun, returned=self.moment(), outcome="error", result=done, error=kind))
+            kind, done = _certain(error), getattr(error, "done", 0) if name == "put_many" else 0
+            if kind is not None and done is not None:
+                put = (b"%d" % done,) if name == "put_many" else None
+                self._note(replace(begun, returned=self.moment(), outcome="error", result=put, error=kind))
             raise
         self._note(replace(begun, returned=self.moment(), outcome="ok", result=answer(result)))
         return result
 
 
+class ErrorReply(ValueError):  # noqa: N818  (what it is called)
+    """The server answered with an error; nothing was done."""
+
+
 def _certain(error: Exception) -> str | None:
     """The name of an error, if nothing was done."""
+    if isinstance(error, ErrorReply):
+        return str(error).partition(" ")[0]
     return next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in CERTAIN), None)
 
 
@@ -209,24 +224,28 @@ class RecordedConnection:
     def command(self, name: str, key: str, *argument: str | bytes) -> tuple[bytes, ...] | None:
         """Sends a command; the words of its reply. After an exception the connection is of no use."""
         words = [each.encode() if isinstance(each, str) else each for each in argument]
-        return self._recorder.call(
-            key, name.upper(), words, lambda: answer_of(self._connection.command(name, key, *words)), _same
-        )
 
+        def ask() -> tuple[bytes, ...] | None:
+            reply = self._connection.command(name, key, *words)
+            if reply[:1] not in REPLIES.get(name.upper(), reply[:1]) + b"-":
+                raise Failure(
+                    f"{name} was answered by {reply[:80]!r}, which is not the type of reply that it has"
+                )
+            return answer_of(reply)
 
-def _same(words: tuple[bytes, ...] | None) -> tuple[bytes, ...] | None:
-    return words
+        return self._recorder.call(key, name.upper(), words, ask, lambda answer: answer)
 
 
 def answer_of(reply: bytes) -> tuple[bytes, ...] | None:
     """The words of a reply as it is on the wire: a number is its digits, any null is None.
 
     Raises:
-        ValueError: it is an error.
+        ErrorReply: it is an error.
+        Failure: it is an array of anything but strings.
     """
     kind, line = reply[:1], reply[1:].split(b"\r\n", 1)[0]
     if kind == b"-":
-        raise ValueError(line.decode("latin-1"))
+        raise ErrorReply(line.decode("latin-1"))
     if line == b"-1" and kind in {b"$", b"*"}:
         return None
     if kind == b"*":
@@ -236,6 +255,8 @@ def answer_of(reply: bytes) -> tuple[bytes, ...] | None:
 
 def _items(reply: bytes, at: int, count: int) -> Iterator[bytes]:
     for _ in range(count):
+        if reply[at : at + 1] != b"$" or reply[at + 1 : at + 2] == b"-":
+            raise Failure(f"the reply {reply[:80]!r} has an item that is not a string")
         begin = reply.index(b"\r\n", at) + 2
         end = begin + int(reply[at + 1 : begin - 2])
         yield reply[begin:end]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from ..judging.environment import Running
+from ..judging.environment import Running, Unsupported
 from .model import Facts, History
 from .recorder import Notebook, RecordedConnection, RecordedQueue, Recorder
 
@@ -53,6 +53,13 @@ class Plan:
         """The puts of each producer."""
         return max(self.operations // self.producers, 1)
 
+    def clients(self) -> Iterator[tuple[str, str]]:
+        """The role and the name of each client, producers and consumers in turn."""
+        for place in range(max(self.producers, self.consumers)):
+            for role, count in (("producer", self.producers), ("consumer", self.consumers)):
+                if place < count:
+                    yield role, f"{role[0]}{place}"
+
 
 class _WorkFailed(Exception):  # noqa: N818  (work does)
     """What was to be done with a message failed."""
@@ -60,25 +67,36 @@ class _WorkFailed(Exception):  # noqa: N818  (work does)
 
 def produce(queue: RecordedQueue, client: str, puts: int, luck: random.Random) -> None:
     """Puts values, one or several at once."""
-    number = 0
+    number, counts = 0, [1, 1, 2, MOST]
     for _ in range(puts):
-        count = luck.choice((1, 1, 2, MOST))
+        count = luck.choice(counts)
         values = [f"{client}.{number + place}".encode() for place in range(count)]
         number += count
         with suppress(*_pressure_errors()):
-            queue.put(values[0]) if count == 1 else queue.put_many(values)
+            try:
+                queue.put(values[0]) if count == 1 else queue.put_many(values)
+            except Unsupported:
+                if count == 1:
+                    raise
+                counts = [1]
 
 
 def consume(queue: RecordedQueue, luck: random.Random) -> None:
-    """Gets values in several ways, until the queue is closed and empty."""
+    """Gets values in all ways that the client supports, until the queue is closed and empty."""
     from pressure import QueueClosedError
 
+    ways = list(_WAYS)
     while True:
+        way = luck.choice(ways)
         try:
             with suppress(*_pressure_errors(but=QueueClosedError), _WorkFailed):
-                luck.choice(_WAYS)(queue, luck)
+                way(queue, luck)
         except QueueClosedError:
             return
+        except Unsupported:
+            if way is _get:
+                raise
+            ways.remove(way)
 
 
 def _pressure_errors(but: type[Exception] | None = None) -> tuple[type[Exception], ...]:
@@ -125,7 +143,7 @@ _WAYS: Final[Sequence[Callable[[RecordedQueue, random.Random], None]]] = (
 def threads(
     make: Callable[[], Any], plan: Plan, facts: Callable[[], Facts], *, limit: float = 20.0
 ) -> History:
-    """A run with clients as threads on a queue that has been created.
+    """A run with clients as threads on a queue that has been created; producers try to put after its close.
 
     Args:
         make: makes a client under test.
@@ -142,17 +160,18 @@ def threads(
     def client(name: str) -> RecordedQueue:
         return RecordedQueue(make(), Recorder(name, notebook))
 
-    def working(name: str, place: int) -> None:
-        luck = random.Random(f"{plan.seed} {name} {place}")  # noqa: S311  (nothing here is secret)
-        if name == "p":
-            produce(client(f"p{place}"), f"p{place}", plan.share, luck)
-        else:
-            consume(client(f"c{place}"), luck)
+    def producing(queue: RecordedQueue, name: str, puts: int) -> None:
+        produce(queue, name, puts, random.Random(f"{plan.seed} {name}"))  # noqa: S311  (nothing here is secret)
 
-    putting = [Running(partial(working, "p", place)) for place in range(plan.producers)]
-    getting = [Running(partial(working, "c", place)) for place in range(plan.consumers)]
+    def consuming(name: str) -> None:
+        consume(client(name), random.Random(f"{plan.seed} {name}"))  # noqa: S311
+
+    producers = {f"p{place}": client(f"p{place}") for place in range(plan.producers)}
+    putting = [Running(partial(producing, queue, name, plan.share)) for name, queue in producers.items()]
+    getting = [Running(partial(consuming, f"c{place}")) for place in range(plan.consumers)]
     _join(putting, limit)
     client("closer").shutdown()
+    _join([Running(partial(producing, queue, f"late-{name}", 1)) for name, queue in producers.items()], limit)
     _join(getting, limit)
     return History(notebook.operations, facts())
 

@@ -56,7 +56,10 @@ class Values:
         shut: operations that were told that the queue is closed.
         closes: those that closed it, or may have.
         holds: a role, and since when and until when a client held it for certain, and the client's operation.
-        deletes: those that deleted it, or may have.
+        full: puts that were told that there is no room.
+        unasked: gets that got more values than they asked for, and settlements of another value than was
+            received, each behind its receive.
+        settled_to: the ends of acknowledgements, by the values.
     """
 
     rows: dict[bytes, int] = field(default_factory=dict)
@@ -76,7 +79,9 @@ class Values:
     shut: list[Operation] = field(default_factory=list)
     closes: list[Operation] = field(default_factory=list)
     holds: list[tuple[str, int, int, Operation]] = field(default_factory=list)
-    deletes: list[Operation] = field(default_factory=list)
+    full: list[Operation] = field(default_factory=list)
+    unasked: list[tuple[Operation, ...]] = field(default_factory=list)
+    settled_to: dict[bytes, int] = field(default_factory=dict)
     received: dict[str, Operation] = field(default_factory=dict)
 
     def put(self, value: bytes, operation: Operation) -> None:
@@ -102,13 +107,13 @@ class Case:
     Attributes:
         values: of one queue.
         final: what was in it at the end, what comes next first; None if nobody looked.
-        bound: of the queue; 0 for none.
+        bound: of the queue; 0 if it has none, and None if nobody knows.
         facts: what is known of the run.
     """
 
     values: Values
     final: tuple[bytes, ...] | None = None
-    bound: int = 0
+    bound: int | None = None
     facts: Facts = field(default_factory=Facts)
 
 
@@ -139,8 +144,7 @@ def _put(values: Values, operation: Operation) -> None:
         done = int(operation.result[0]) if operation.result else 0
         put = operation.argument[:done]
         values.refused.update(dict.fromkeys(operation.argument[done:], operation))
-        if operation.error == "QueueClosedError":
-            values.shut.append(operation)
+        _refused(values, operation)
     for value in put:
         values.put(value, operation)
 
@@ -152,14 +156,25 @@ def _take(values: Values, operation: Operation) -> None:
         most = int(operation.argument[0]) if operation.name == "get_many" else 1
         values.open_takes.append((operation.invoked, most, operation))
     else:
-        values.takes += [(value, operation, operation.end) for value in operation.result or ()]
+        got = operation.result or ()
+        if len(got) > (int(operation.argument[0]) if operation.name == "get_many" else 1):
+            values.unasked.append((operation,))
+        if not got:
+            values.empties.append(operation)
+        values.takes += [(value, operation, operation.end) for value in got]
 
 
 def _nothing(values: Values, operation: Operation) -> None:
     if operation.error in {"QueueEmptyError", "QueueClosedError"}:
         values.empties.append(operation)
+    _refused(values, operation)
+
+
+def _refused(values: Values, operation: Operation) -> None:
     if operation.error == "QueueClosedError":
         values.shut.append(operation)
+    elif operation.error == "QueueFullError":
+        values.full.append(operation)
 
 
 def _receive(values: Values, operation: Operation) -> None:
@@ -175,10 +190,13 @@ def _settle(values: Values, operation: Operation) -> None:
     receive = values.received.pop(operation.client, None)
     if receive is None:
         return
+    if operation.argument and operation.argument != receive.result:
+        values.unasked.append((receive, operation))
     if operation.outcome == "ok":
         values.holds.append(("consumer", receive.end, operation.invoked, receive))
     if operation.outcome == "ok" and operation.name == "ack":
         values.takes.append((_value(receive), receive, receive.end))
+        values.settled_to[_value(receive)] = operation.end
     else:
         back = operation.outcome == "ok"
         values.looks.append(Look(_value(receive), receive, operation, back))
@@ -195,13 +213,10 @@ def _hold(values: Values, operation: Operation) -> None:
 
 
 def _close(values: Values, operation: Operation) -> None:
-    if operation.outcome != "error":
+    if operation.outcome == "error":
+        _refused(values, operation)
+    else:
         values.closes.append(operation)
-
-
-def _delete(values: Values, operation: Operation) -> None:
-    if operation.outcome != "error":
-        values.deletes.append(operation)
 
 
 _PUTS: Final = frozenset({"put", "put_many"})
@@ -213,7 +228,6 @@ _OTHERS: Final[Mapping[str, Callable[[Values, Operation], None]]] = {
     "ack": _settle,
     "put_back": _settle,
     "close": _close,
-    "delete": _delete,
     "hold": _hold,
 }
 """What is noted of each operation, by its name; others say nothing of values."""

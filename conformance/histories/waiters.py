@@ -3,17 +3,20 @@
 It needs no search: the recorder saw each waiter blocked before the next one began (``blocked``), and waited
 for each push to be answered before the next, so that there is one way only in which it can have gone. It is
 gone through, and what each waiter should have got is compared with what it got. A waiter that left is
-served no more: the recorder saw it gone (``gone``), or its time was over before the push. The places of
-waiters for a role are nobody's business: their lists are passed over.
+served no more: the recorder saw it gone (``gone``), or its time was over before the push. From anything else
+on that is done to the list, and with waiters on several lists, the order is not known. The places of waiters
+for a role are nobody's business: their lists are passed over.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from .model import NEVER, History, Operation, Verdict, worst
+from .scope import OBSERVED, keys_of
 
 __all__ = ["check", "check_key"]
 
@@ -31,16 +34,19 @@ class _UnclearError(Exception):
 
 
 def check(history: History) -> Verdict:
-    """Judges the waiters on all lists, but for those whose elements are roles."""
+    """Judges the waiters on the lists on which a waiter was seen, but for those whose elements are roles."""
+    lists = {each.queue: list[Operation]() for each in history.operations if each.name == "blocked"}
+    for operation in history.operations:
+        for key in keys_of(operation, lists):
+            if key in lists:
+                lists[key].append(operation)
     return worst(
-        check_key(operations, history.facts.killed)
-        for key, operations in history.queues().items()
-        if not key.endswith(_ROLES) and any(each.name in _WAITS for each in operations)
+        check_key(mine, history.facts.killed) for key, mine in lists.items() if not key.endswith(_ROLES)
     )
 
 
 def check_key(operations: Sequence[Operation], killed: Collection[str] = ()) -> Verdict:
-    """Judges the waiters on one list, which is empty at the beginning, and on which nothing else is done.
+    """Judges the waiters on one list, which is empty at the beginning.
 
     Args:
         operations: in whatever order.
@@ -115,12 +121,12 @@ def _serve(
 
 def _is_over(waiter: Operation, moment: int) -> bool:
     """Whether its time was over at a push."""
-    if waiter.outcome != "ok" or waiter.result is not None:
+    if waiter.outcome == "open" or waiter.result is not None:
         return False
     if waiter.end < moment:
         return True
     seconds = float(waiter.argument[-1])
-    if not seconds or moment < waiter.invoked + int(seconds * 1e9):
+    if waiter.outcome == "ok" and (not seconds or moment < waiter.invoked + int(seconds * 1e9)):
         return False
     raise _UnclearError(f"the time of {waiter.client} was over while something was pushed", waiter)
 
@@ -137,11 +143,20 @@ def _events(operations: Sequence[Operation]) -> Iterator[tuple[int, str, Operati
     """
     confirmed = {each.client: each.invoked for each in operations if each.name == "blocked"}
     events: list[tuple[int, int, str, Operation]] = []
+    others = [each for each in operations if _is_other(each)]
+    other = min(others, key=attrgetter("invoked"), default=None)
     for operation in operations:
-        if operation.name in _WAITS:
+        if other is not None and operation.returned is not None and operation.end >= other.invoked:
+            if operation.name in _WAITS or operation.name in _PUSHES:
+                raise _UnclearError(
+                    f"{other.client} did {other.name} before {operation.client} was answered",
+                    other,
+                    operation,
+                )
+        elif operation.name in _WAITS:
             until = min(confirmed.get(operation.client, NEVER), operation.end)
             events.append((operation.invoked, until, "wait", operation))
-        elif operation.name in _PUSHES:
+        elif operation.name in _PUSHES and operation.outcome != "error":
             events.append((operation.invoked, operation.end, "push", operation))
         elif operation.name == "gone":
             events.append((operation.invoked, operation.invoked, "gone", operation))
@@ -152,3 +167,10 @@ def _events(operations: Sequence[Operation]) -> Iterator[tuple[int, str, Operati
             raise _UnclearError(reason, last, operation)
         over, last = until, operation
         yield begun, kind, operation
+
+
+def _is_other(operation: Operation) -> bool:
+    """Whether an operation is neither a push nor a wait for this list alone."""
+    if operation.name in _WAITS:
+        return len(operation.argument) != 1
+    return operation.name not in _PUSHES and operation.name not in OBSERVED

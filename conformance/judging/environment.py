@@ -101,12 +101,13 @@ class Environment:
         address: the server.
         redis: a redis-py client, to look at keys and to act as another client of the queue.
         prefix: what all keys of this check start with.
+        client: makes the clients that are judged.
     """
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address = address
         self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
-        self._client = client
+        self.client = client
         self._resources = ExitStack()
         self._running: list[Running[Any]] = []
         self.redis: redis.Redis = redis.Redis.from_url(
@@ -152,21 +153,21 @@ class Environment:
 
     def queue(self, name: str = "jobs") -> Judged:
         """A client that is judged; each call makes another one."""
-        made = self._client(name, url=self.address.url, prefix=self.prefix)
+        made = self.client(name, url=self.address.url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
         return made
 
     @property
     def flavour(self) -> str:
         """The flavour under test if it is one of ours, else ``sync``."""
-        return next((name for name, made in FLAVOURS.items() if made is self._client), "sync")
+        return next((name for name, made in FLAVOURS.items() if made is self.client), "sync")
 
     def ours(self, name: str | bytes, **settings: object) -> Any:
         """A client with settings of its own, ours or the foreign one; the caller's to disconnect."""
         if self.foreign:
-            foreign: Any = self._client
+            foreign: Any = self.client
             return foreign(name, **settings)
-        client: Any = self._client if self._client in FLAVOURS.values() else FLAVOURS["sync"]
+        client: Any = self.client if self.client in FLAVOURS.values() else FLAVOURS["sync"]
         return client(name, **settings)
 
     def kind(self, kind: str, name: str = "jobs", **options: Any) -> Any:
@@ -192,7 +193,7 @@ class Environment:
     def gated(self, name: str = "jobs") -> tuple[Judged, Gate]:
         """A client under test whose way to the server is a gate; it has connected already."""
         gate = self._resources.enter_context(Gate(self.address))
-        made = self._client(name, url=gate.url, prefix=self.prefix)
+        made = self.client(name, url=gate.url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
         made.exists()
         return made, gate
@@ -200,7 +201,7 @@ class Environment:
     @property
     def foreign(self) -> bool:
         """Whether the client under test is another program."""
-        return getattr(self._client, "foreign", False)
+        return getattr(self.client, "foreign", False)
 
     def created(self, bound: int = 0) -> Judged:
         """A client under test of a queue that has just been created."""

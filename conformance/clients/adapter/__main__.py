@@ -66,6 +66,8 @@ def serve(requests: TextIO, replies: TextIO) -> None:
                 reply = {"unsupported": True}
         except (PressureError, ValueError) as error:
             reply = {"error": type(error).__name__, "text": str(error)}
+            if operation == "put_many":
+                reply["done"] = getattr(error, "done", 0)
         replies.write(json.dumps({"id": request["id"], **reply}) + "\n")
         replies.flush()
     if queue is not None:

@@ -106,6 +106,7 @@ class Foreign:
         self._lock = threading.Lock()
         self._idle: list[ClientProcess] = []
         self._busy: set[ClientProcess] = set()
+        self._killed = False
 
     def __getattr__(self, name: str) -> Any:
         if name == "shutdown":  # as ours calls what the protocol calls Close
@@ -128,23 +129,24 @@ class Foreign:
         process = self._take()
         try:
             result = process.ask(name, arguments, limit)
-        except Failure as failure:
-            self._drop(process, kill=not isinstance(failure, Unsupported))
-            raise
-        except BaseException:
-            self._give_back(process)
+        except BaseException as error:
+            if isinstance(error, Failure) and not isinstance(error, Unsupported):
+                self._drop(process, kill=True)
+            else:
+                self._give_back(process)
             raise
         self._give_back(process)
         return result
 
     def _take(self) -> ClientProcess:
         with self._lock:
+            if self._killed:
+                raise Failure("the client was killed")
             if self._idle:
                 process = self._idle.pop()
                 self._busy.add(process)
                 return process
-        process = ClientProcess(self._command)
-        with self._lock:
+            process = ClientProcess(self._command)
             self._busy.add(process)
         try:
             process.ask("open", {key: plain(value) for key, value in self._settings.items()}, ANSWER_LIMIT)
@@ -169,6 +171,15 @@ class Foreign:
             process.end(kill=kill)
         else:
             process.close()
+
+    def kill(self) -> list[int]:
+        """Kills its processes wherever they are; nothing can be asked any more. Returns their numbers."""
+        with self._lock:
+            self._killed = True
+            processes = [*self._busy, *self._idle]
+            for process in processes:
+                process.kill()
+        return [process.pid for process in processes]
 
     def disconnect(self) -> None:
         """Ends its processes, those that wait, too."""

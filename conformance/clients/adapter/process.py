@@ -66,6 +66,11 @@ class ClientProcess:
             self._errors.close()
             raise Failure(f"the client does not start: {error}") from None
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def ask(self, operation: str, arguments: Mapping[str, Any], limit: float) -> Any:
         """The result of a request.
 
@@ -85,7 +90,9 @@ class ClientProcess:
         if reply.get("unsupported"):
             raise Unsupported(f"not supported by the client: {operation}")
         if "error" in reply:
-            raise error_of(str(reply["error"]), str(reply.get("text", "")))
+            error: Any = error_of(str(reply["error"]), str(reply.get("text", "")))
+            error.done = reply.get("done")
+            raise error
         if "result" not in reply:
             raise self._failure(f"the client answered {operation} by {reply!r}")
         return reply["result"]

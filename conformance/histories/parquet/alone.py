@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .checking import MOVES, Judged, check_table, together
+from .checking import Judged, check_table, of_any_key, pairs_in, together
 from .columns import FACT, facts_in
 from .figures import added, counts_of
 from .files import table_in
@@ -34,16 +34,19 @@ def check_alone(paths: Sequence[Path | str]) -> Summary:
     """
     begun = perf_counter()
     table = table_in(paths)
-    total = totalled(judged_in(table))
     figures = added(counts_of(table).to_pylist())
+    spoilt = of_any_key(figures)
+    total = totalled([spoilt] if spoilt else judged_in(table))
     return complete(Summary(figures, total, "one process", perf_counter() - begun))
 
 
 def judged_in(table: pa.Table) -> Iterator[Judged]:
     """Judges all queues of a table, part by part."""
-    moves = table.filter(pc.is_in(table["name"], pa.array(MOVES)))
-    pairs = zip(moves["queue"].to_pylist(), moves["argument"].to_pylist(), strict=True)
-    groups = together((key, argument[0].decode("latin-1")) for key, argument in pairs)
+    pairs = set(pairs_in(table))
+    keys = {other for _, other, certain in pairs if certain}.union(
+        table["queue"].unique().to_pylist() if pairs else ()
+    )
+    groups = together((own, other) for own, other, _ in pairs if other in keys)
     run = facts_in(table.filter(about_run(table)))
     coded = pc.dictionary_encode(table["queue"]).combine_chunks()
     if isinstance(coded, pa.ChunkedArray):

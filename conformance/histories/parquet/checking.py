@@ -1,6 +1,6 @@
 """Judges all queues in a table, whoever asks: this process, or one of Spark's.
 
-Keys between which values are moved are judged together, as one queue: ``together`` says which.
+Keys that one operation concerns are judged together, as one queue: ``together`` says which.
 """
 
 from __future__ import annotations
@@ -12,16 +12,21 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .. import judged
 from ..model import Answer, Facts, History, Operation, Verdict, worst
+from ..scope import EVERYWHERE, QUEUE_OPERATIONS, is_known, keys_of
 from .columns import facts_in, operations_in
+from .figures import Figures
 from .findings import Finding, as_record, finding, from_record
 
-__all__ = ["MOVES", "Judged", "check_queue", "check_table", "summed", "together"]
+__all__ = [
+    "ONE_QUEUE", "Judged", "check_queue", "check_table", "of_any_key", "pairs_in", "summed", "together",
+]  # fmt: skip
 
-MOVES: Final = ("LMOVE", "BLMOVE")
-"""Commands from key to key."""
+ONE_QUEUE: Final = sorted(QUEUE_OPERATIONS)
+"""The operations that concern one queue, whatever their arguments."""
 
 Record: TypeAlias = tuple[str, int, str, list[dict[str, Any]]]
 
@@ -82,11 +87,7 @@ def check_table(table: pa.Table, run: Facts, groups: Mapping[str, str]) -> Itera
 def check_queue(queue: str, operations: list[Operation], facts: Facts) -> Judged:
     """Judges what was done to one queue, or to keys that belong together."""
     operations.sort(key=attrgetter("invoked"))
-    try:
-        verdicts = judged(History(operations, facts))
-    except (ValueError, KeyError, IndexError, TypeError) as error:  # a number that is none, a word too few
-        verdicts = {"readable": Verdict("unknown", reason=f"an operation cannot be read: {error!r}")}
-    return summed(queue, operations, verdicts)
+    return summed(queue, operations, judged(History(operations, facts)))
 
 
 def summed(
@@ -98,8 +99,28 @@ def summed(
     return Judged(queue, len(operations), worst(verdicts.values()).answer, findings)
 
 
-def together(moves: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Which keys belong together, if values were moved from one to the other.
+def of_any_key(figures: Figures) -> Judged | None:
+    """The verdict on a history with a command that may change any key; None for one without."""
+    if not (names := EVERYWHERE & figures.endings.keys()):
+        return None
+    verdict = Verdict("unknown", reason=f"no model knows {min(names)}, which may change any key")
+    return Judged("", figures.operations, "unknown", (Finding("", "known", verdict),))
+
+
+def pairs_in(table: pa.Table) -> Iterator[tuple[str, str, bool]]:
+    """The key of each operation, another one that it concerns, and whether that is a key for certain.
+
+    Of an operation that nobody knows, any word may be a key.
+    """
+    for operation in operations_in(table.filter(pc.invert(pc.is_in(table["name"], pa.array(ONE_QUEUE))))):
+        own, *others = keys_of(operation, ())
+        yield from ((own, other, True) for other in others)
+        if not is_known(operation.name):
+            yield from ((own, word.decode("latin-1"), False) for word in operation.argument)
+
+
+def together(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Which keys belong together, if an operation concerned one and the other.
 
     Returns:
         The first of the keys that belong together, by each of them but that.
@@ -111,7 +132,7 @@ def together(moves: Iterable[tuple[str, str]]) -> dict[str, str]:
             key = first[key]
         return key
 
-    for one, other in moves:
+    for one, other in pairs:
         low, high = sorted((root(one), root(other)))
         if low != high:
             first[high] = low

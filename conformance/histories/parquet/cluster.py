@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody calls it)
 
 from ..model import Facts
-from .checking import MOVES, check_table, together
+from .checking import ONE_QUEUE, check_table, of_any_key, pairs_in, together
 from .columns import FACT, SCHEMA, facts_in, table_of
 from .cuts import Plan, planned
 from .figures import COLUMNS, Figures, added, counts_of
@@ -27,6 +27,7 @@ from .summary import Summary, Total, complete, totalled
 
 __all__ = ["check_on_spark"]
 
+_PAIRS: Final = pa.schema([("own", pa.string()), ("other", pa.string()), ("certain", pa.bool_())])
 _COUNTS: Final = "name string, outcome string, bucket long, count long, longest long, first long, last long"
 
 
@@ -46,6 +47,8 @@ def check_on_spark(spark: SparkSession, paths: Sequence[Path | str], limits: Lim
     require_columns(rows.columns, ", ".join(map(str, paths)))
     rows = rows.select(*SCHEMA.names)
     figures = counted(rows)
+    if spoilt := of_any_key(figures):
+        return Summary(figures, totalled([spoilt]), f"Spark {spark.version}", perf_counter() - begun)
     run, groups = run_facts(rows, figures), groups_in(rows, figures)
     rows = rows.withColumn("group", group_of(groups))
     plan = planned(rows, figures, limits)
@@ -76,11 +79,20 @@ def run_facts(rows: DataFrame, figures: Figures) -> Facts:
 
 def groups_in(rows: DataFrame, figures: Figures) -> dict[str, str]:
     """Which keys belong together."""
-    if not figures.endings.keys() & set(MOVES):
+    if not figures.endings.keys() - set(ONE_QUEUE):
         return {}
-    target = F.decode(F.get("argument", F.lit(0)), "ISO-8859-1")
-    moves = rows.where(F.col("name").isin(*MOVES)).select("queue", target).distinct().collect()
-    return together(map(tuple, moves))
+    found = rows.mapInArrow(_pairs, "own string, other string, certain boolean").distinct()
+    keys = rows.select("queue").union(found.where("certain").select("other")).toDF("other")
+    pairs = found.join(keys, "other", "leftsemi").select("own", "other").distinct()
+    return together(map(tuple, pairs.collect()))
+
+
+def _pairs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        pairs = list(pairs_in(pa.Table.from_batches([batch])))
+        yield pa.RecordBatch.from_pylist(
+            [dict(zip(_PAIRS.names, pair, strict=True)) for pair in pairs], _PAIRS
+        )
 
 
 def group_of(groups: Mapping[str, str]) -> Column:

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from ..model import NEVER, Verdict
-from .checking import Judged
+from .checking import ONE_QUEUE, Judged
 from .columns import FACT
 from .figures import Figures
 from .findings import Finding
@@ -74,7 +74,7 @@ def refusal(queue: str, operations: int, reason: str, limits: Limits, piece: int
 def _large(operations: DataFrame, limits: Limits) -> dict[str, tuple[int, bool]]:
     """How many operations large queues have, and whether they have to be judged as a whole."""
     name = F.col("name")
-    whole = (name != F.lower(name)) | (name == "delete") | name.isin("blocked", "gone")
+    whole = (name == "delete") | ~name.isin(*ONE_QUEUE)
     counts = operations.groupBy("group").agg(F.count("*").alias("size"), F.max(whole).alias("whole"))
     found = counts.where(F.col("size") >= 2 * limits.piece).collect()
     return {queue: (size, is_whole) for queue, size, is_whole in found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -90,13 +90,17 @@ def by_search(operations: Sequence[Operation], facts: Facts) -> Verdict:
         end = max((each.returned or each.invoked for each in asked), default=0) + 1
         asked.append(Operation("looker", "q", "look", (), final, end, end + 1))
 
-    def step(state: tuple[bytes, ...], operation: Operation) -> tuple[bool, tuple[bytes, ...]]:
+    def step(state: tuple[bytes, ...], operation: Operation) -> Iterator[tuple[bytes, ...]]:
         if operation.name == "put":
-            return not bound or len(state) < bound, (*state, *operation.argument)
-        if operation.name == "look":
-            return operation.result == state, state
-        if operation.outcome == "error":
-            return not state, state
-        return bool(state) and operation.result in {None, state[:1]}, state[1:]
+            if not bound or len(state) < bound:
+                yield (*state, *operation.argument)
+        elif operation.name == "look":
+            if operation.result == state:
+                yield state
+        elif operation.outcome == "error":
+            if not state:
+                yield state
+        elif state and operation.result in {None, state[:1]}:
+            yield state[1:]
 
     return search(asked, (), step)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.histories import Facts, History, fifo, worst
+from conformance.histories import Facts, History, fifo
 from conformance.histories.fifo import check, check_queue, rules_of, segments
 
 from .notation import history, table
@@ -273,11 +273,6 @@ def test_values_put_twice_are_counted_and_their_order_is_unknown() -> None:
         check_queue(table(REPEATED + "c get = a 4 5\nc get ? 6"), EMPTY, "q")["no-loss"].answer == "unknown"
     )
     assert check_queue(table(REPEATED + "c get = a 4 5"), LEFT_A, "q")["no-loss"].answer == "unknown"
-
-
-def test_the_verdict_on_a_deleted_queue_is_unknown() -> None:
-    verdict = worst(check_queue(table("p put a 0 1\nx delete 2 3"), EMPTY, "q").values())
-    assert (verdict.answer, verdict.reason[:21]) == ("unknown", "the queue was deleted")
 
 
 def test_no_segment_ends_while_a_message_is_unacknowledged() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.histories import Facts, History, Verdict
-from conformance.histories.linearizable import apart, check, search
-from conformance.histories.lists import COMMANDS, apply
+from conformance.histories.linearizable import apart, check
+from conformance.histories.models import REDIS
 from conformance.histories.runs import connections
 from conformance.targets import Address
 from conformance.wire import RawConnection
@@ -80,23 +80,16 @@ def test_a_search_that_uses_up_its_budget_is_unknown() -> None:
 
 
 def test_the_search_visits_no_state_twice() -> None:
-    """Fourteen reads at once that no order explains: 2**14 sets of them, and 14! orders."""
-    reads = "".join(f"r{number} LLEN = 1 {number + 2} 90\n" for number in range(14))
+    """Ten reads at once that no order explains: 2**10 sets of them, and 10! orders."""
+    reads = "".join(f"r{number} LLEN = 1 {number + 2} 90\n" for number in range(10))
     operations = history("w RPUSH x = 1 0 1\n" + reads + "z LLEN = 7 50 91")
-    verdict, left = search(operations.operations, ((),), _step, 1_000_000)
-    assert verdict.answer == "illegal"
-    assert left > 500_000
+    assert check(operations, budget=20_000).answer == "illegal"
 
 
-def _step(state: tuple[tuple[bytes, ...], ...], one: object) -> tuple[bool, tuple[tuple[bytes, ...], ...]]:
-    answer, after = apply(state, [0], one)  # type: ignore[arg-type]
-    return answer == one.result, after  # type: ignore[attr-defined]
-
-
-def test_keys_are_searched_apart_unless_values_move_between_them() -> None:
+def test_keys_are_searched_apart_unless_an_operation_concerns_several() -> None:
     lines = [operation(f"{key}{number} RPUSH x ? 0", key) for key in "abcd" for number in range(5)]
     lines += [operation("m LMOVE d LEFT RIGHT ? 0", "c"), operation("n LPOP ? 0", "e")]
-    groups = sorted((keys, len(mine)) for keys, mine in apart(lines))
+    groups = sorted((keys, len(mine)) for keys, mine in apart(lines, REDIS))
     assert groups == [(["a"], 5), (["b"], 5), (["c", "d"], 11), (["e"], 1)]
     assert (
         check(History([*table("a LPOP = y 0 1", "z"), *table("a LPOP = nil 0 1")], Facts())).answer
@@ -105,22 +98,13 @@ def test_keys_are_searched_apart_unless_values_move_between_them() -> None:
 
 
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_the_model_of_lists_answers_as_the_server_does(server: str, request: pytest.FixtureRequest) -> None:
+def test_the_model_answers_as_the_server_does(server: str, request: pytest.FixtureRequest) -> None:
     """One connection after the other: each answer has to be the model's."""
     address: Address = request.getfixturevalue(server)
     keys = ["histories:a", "histories:b"]
-
     with RawConnection(address.host, address.port) as connection:
         connection.command("DEL", *keys)
         recorded = connections(lambda: connection, keys, operations=400, clients=1, seed=7)
         connection.command("DEL", *keys)
-    stored: tuple[tuple[bytes, ...], ...] = ((), ())
-    for each in recorded.operations:
-        places = [
-            keys.index(key)
-            for key in [each.queue, *([each.argument[0].decode()] if each.name == "LMOVE" else [])]
-        ]
-        answer, stored = apply(stored, places, each)
-        assert answer == each.result, str(each)
-    assert {each.name for each in recorded.operations} == (set(COMMANDS) | {"LMOVE"}) - {"BRPOP"}
-    assert check(recorded).answer == "ok"
+    assert {each.name for each in recorded.operations} >= {"LPUSH", "LMOVE", "BLPOP", "LREM", "LTRIM", "DEL"}
+    assert check(recorded).reason == ""

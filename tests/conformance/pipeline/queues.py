@@ -42,7 +42,7 @@ class Simulated:
         done = self.random.randrange(len(values)) if self.random.random() < 0.2 else len(values)
         self.contents.extend(values[:done])
         if done < len(values):
-            self.did("put_many", values, (b"%d" % done,), error="QueueFullError")
+            self.did("put_many", values, (b"%d" % done,), error="QueueInUseError")
         else:
             self.did("put_many", values)
 

@@ -93,5 +93,5 @@ def test_a_folder_is_read_as_one_history_and_a_table_with_other_columns_is_refus
     other = tmp_path / "other" / "table.parquet"
     other.parent.mkdir()
     pyarrow.parquet.write_table(pyarrow.table({"client": ["a"]}), other)
-    with pytest.raises(ValueError, match="lacks argument, error, invoked"):
+    with pytest.raises(ValueError, match="missing: argument, error, invoked"):
         files.read(other)

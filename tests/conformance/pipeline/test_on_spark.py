@@ -21,6 +21,7 @@ from conformance.histories.parquet.samples import write_sample
 from conformance.histories.parquet.summary import Summary
 
 from .changes import CHANGES, changed
+from .test_one_process import strange
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -56,6 +57,16 @@ def test_spark_gives_the_verdicts_of_one_process(spark: Any, tmp_path: Path, cor
     assert alone.answer == ("illegal" if corruption else "ok")
     assert on_spark.total.answers == ({"ok": 999, "illegal": 1} if corruption else {"ok": 1000})
     assert "Spark" in on_spark.way
+
+
+@pytest.mark.parametrize("names", [[], ["SORT"], ["EVAL"]])
+def test_spark_groups_keys_as_one_process_does(spark: Any, tmp_path: Path, names: list[str]) -> None:
+    path = tmp_path / "history.parquet"
+    operations = [*moved("moved")[1], *strange("RPOPLPUSH", "BLPOP", *names)]
+    write(History(operations), path)
+    alone, on_spark = check_alone([path]), check_on_spark(spark, [path], WHOLE)
+    assert said(on_spark) == said(alone)
+    assert alone.answer == ("unknown" if names else "illegal")
 
 
 def test_pieces_get_the_verdict_of_the_whole_history(spark: Any, tmp_path: Path) -> None:

@@ -102,6 +102,31 @@ def test_keys_between_which_values_move_are_judged_together(tmp_path: Path) -> N
         assert (summary.answer, summary.total.answers) == (answer, {answer: 1})
 
 
+def strange(*names: str) -> list[Operation]:
+    """An operation on two keys with each of these names, and one on each of the keys."""
+    push = Operation("c", "a", "RPUSH", (b"x",), (b"1",), 1, 2)
+    pop = Operation("c", "z", "LPOP", (), (b"x",), 9, 10)
+    alone = Operation("c", "other", "LPOP", (), None, 11, 12)
+    between = (Operation("c", "a", name, (b"z", b"1"), (b"9",), 3, 4) for name in names)
+    return [push, pop, alone, *between]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("RPOPLPUSH", {"illegal": 1, "ok": 1}),
+        ("SORT", {"unknown": 1, "ok": 1}),
+        ("EVAL", {"unknown": 1}),
+        ("LPUSH", {"illegal": 2, "ok": 1}),
+    ],
+)
+def test_keys_that_a_command_may_concern_are_judged_together(
+    tmp_path: Path, name: str, answers: dict[str, int]
+) -> None:
+    files.write(History(strange(name)), tmp_path / "a.parquet")
+    assert check_alone([tmp_path / "a.parquet"]).total.answers == answers
+
+
 def test_an_operation_that_cannot_be_read_makes_the_verdict_unknown(tmp_path: Path) -> None:
     bad = Operation("c", "q", "put_many", (b"a",), (b"none",), 1, 2, "error", "QueueFullError")
     files.write(History([bad]), tmp_path / "a.parquet")

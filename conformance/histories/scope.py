@@ -1,0 +1,77 @@
+"""Which keys an operation concerns, and which operations no model knows.
+
+An operation that nobody knows concerns its key, and each key of the history that is among its words: what it
+does to them cannot be told. Those in ``EVERYWHERE`` concern all keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from .model import Operation, Verdict
+from .models import MODELS, Model
+
+__all__ = ["EVERYWHERE", "OBSERVED", "QUEUE_OPERATIONS", "is_known", "keys_of", "strays", "untold"]
+
+QUEUE_OPERATIONS: Final = frozenset(
+    "put put_many get get_many receive ack put_back create close delete hold".split()
+)
+"""What ``fifo`` knows."""
+
+OBSERVED: Final = frozenset({"blocked", "gone"})
+"""What is no operation, but was seen of a client."""
+
+EVERYWHERE: Final = frozenset(
+    "MULTI EXEC EVAL EVALSHA FCALL FLUSHALL FLUSHDB SWAPDB SELECT RESET REPLICAOF SLAVEOF".split()
+)
+"""Commands that may change any key, or what the commands after them are done to."""
+
+
+def is_known(name: str, models: Iterable[Model] = MODELS) -> bool:
+    """Whether operations of this name are judged."""
+    return name in QUEUE_OPERATIONS or name in OBSERVED or any(name in model.operations for model in models)
+
+
+def keys_of(operation: Operation, keys: Collection[str], models: Iterable[Model] = MODELS) -> tuple[str, ...]:
+    """The keys that an operation concerns, its own first.
+
+    Args:
+        operation: any.
+        keys: those of the history.
+        models: what is known.
+    """
+    for model in models:
+        if operation.name in model.operations:
+            try:
+                return model.keys(operation)
+            except (ValueError, IndexError):  # too few words
+                break
+    if operation.name in EVERYWHERE:
+        return (operation.queue, *keys)
+    if is_known(operation.name, ()):
+        return (operation.queue,)
+    words = (word.decode("latin-1") for word in operation.argument)
+    return operation.queue, *(word for word in words if word in keys)
+
+
+def strays(operations: Iterable[Operation], models: Iterable[Model] = MODELS) -> dict[str, Operation]:
+    """The first operation of those that nobody knows, by each key that it concerns."""
+    operations = list(operations)
+    unknown = [
+        each for each in operations
+        if not is_known(each.name, models) and (each.outcome != "error" or each.name in EVERYWHERE)
+    ]  # fmt: skip
+    found: dict[str, Operation] = {}
+    if unknown:
+        keys = {key for each in operations for key in (each.queue, *keys_of(each, (), models))}
+        for operation in unknown:
+            for key in keys_of(operation, keys, models):
+                found.setdefault(key, operation)
+    return found
+
+
+def untold(operation: Operation) -> Verdict:
+    """The verdict on a key that an operation nobody knows concerns."""
+    reason = f"no model knows {operation.name}, which {operation.client} did on {operation.queue!r}"
+    return Verdict("unknown", reason=reason, operations=(operation,))
