@@ -29,9 +29,9 @@ def default_host_and_database(env: Environment) -> None:
         raise Unsupported(
             f"the clause is about a server at 127.0.0.1, database 0; this one is at {to.host}, database {to.db}"
         )
-    found = only(REDIS_PORT=str(to.port), PRESSURE_PREFIX=env.prefix)
-    with mock.patch.dict(os.environ, found, clear=True), our_own(env, "jobs") as queue:
-        queue.create()
+    settings, found = {"port": to.port, "prefix": env.prefix}, only(REDIS_PORT=str(to.port))
+    with mock.patch.dict(os.environ, found, clear=True), our_own(env, "jobs", **settings) as queue:
+        queue.create()  # some clients take the port from the environment, and others read none of it
     expect(text(env, ":bound"), b"0", "the bound where nobody said host or database")
 
 

@@ -67,7 +67,8 @@ def _moments(values: Values, left: dict[int, int]) -> tuple[list[int], list[tupl
 
 def _end(values: Values) -> int:
     """A moment behind all that is known."""
-    known = (moment for column in (values.put_from, values.put_to, values.get_to) for moment in column)
+    looks = [look.receive.end for look in values.looks]
+    known = (moment for column in (values.put_from, values.put_to, values.get_to, looks) for moment in column)
     return max((moment for moment in known if moment != NEVER), default=0) + 1
 
 

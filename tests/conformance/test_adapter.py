@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ from conformance.judging.environment import Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge
 from conformance.targets import Address
 from pressure import QueueFullError
+
+from ..cases import exhaustive
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -208,6 +211,39 @@ def test_no_process_is_left_behind(embedded_server: Address) -> None:
     assert len(processes) == 2
     assert all(process._process.poll() is not None for process in processes)
     assert isinstance(waiting.error("a get that waits when its client is ended"), Failure)
+
+
+HEEDS_NO_ENVIRONMENT = """
+import os, sys
+from conformance.clients.adapter import __main__ as adapter
+from pressure import Queue
+adapter.opened = lambda name, url=None, host="127.0.0.1", port=6379, db=0, prefix="__pressure__": Queue(
+    name, prefix=prefix, url=url or f"redis://{host}:{port}/{db}"
+)
+adapter.serve(sys.stdin, sys.stdout)
+"""
+
+
+def test_a_client_that_reads_no_environment_passes_by_its_defaults(embedded_server: Address) -> None:
+    client = Adapter(shlex.join([sys.executable, "-c", HEEDS_NO_ENVIRONMENT]))
+    (outcome,) = judged(embedded_server, client, "broker.default-host-and-database")
+    assert outcome.verdict == "passed", outcome.reason
+
+
+@pytest.mark.parametrize("clause", [*map(exhaustive, ["history.no-loss", "history.killed-clients"])])
+def test_a_client_that_cannot_do_everything_passes_the_histories(
+    embedded_server: Address, clause: str
+) -> None:
+    (outcome,) = judged(embedded_server, textbook(), clause)
+    assert outcome.verdict == "passed", outcome.reason
+
+
+def test_a_client_that_refuses_everything_fails_the_clause_about_killed_clients(
+    embedded_server: Address,
+) -> None:
+    (outcome,) = judged(embedded_server, textbook("refuses"), "history.killed-clients")
+    assert outcome.verdict == "failed"
+    assert "the clients put too little to be judged" in outcome.reason
 
 
 # What is said

@@ -21,14 +21,13 @@ class _Scored:
 
     def fits(self, result: tuple[bytes, ...] | None) -> bool:
         """Whether a result has these members and numbers."""
-        return (
-            result is not None
-            and len(result) == len(self.items)
-            and all(
+        try:
+            return result is not None and all(
                 word == item if isinstance(item, bytes) else float(word) == item
                 for word, item in zip(result, self.items, strict=True)
             )
-        )
+        except ValueError:  # too many words, or one that is no number
+            return False
 
 
 def _sorted_set(function: Callable[[Scores, Words], Any]) -> Command:

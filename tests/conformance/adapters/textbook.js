@@ -271,6 +271,9 @@ async function answer({ op, args }) {
   }
   if (!OPERATIONS.has(op)) return { unsupported: true };
   try {
+    if (FAULT === "refuses" && /^(put|get)/.test(op)) {
+      throw new Refusal(op.startsWith("get") && (await queue.closed()) ? "QueueClosedError" : "QueueInUseError");
+    }
     return { result: (await queue[op](args)) ?? null };
   } catch (error) {
     if (error.refusal === undefined) throw error;

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import redis
 
 from conformance.checks.histories import expect_explained
 from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
 from conformance.histories import Facts, Verdict, fifo
+from conformance.histories.lines import waiting_line
 from conformance.histories.runs import Plan, threads
 from conformance.judging.environment import Environment, Failure
-from conformance.judging.runner import judge_clause
+from conformance.judging.runner import Outcome, judge_clause
 from conformance.targets import Address
-from pressure import Queue, QueueClosedError
+from conformance.wire import RawConnection
+from pressure import Queue, QueueClosedError, QueueInUseError
 
 from .notation import history
 
@@ -45,18 +49,75 @@ class Forgetful(Queue):
         return super().get(*args, **options) if value.endswith(b"9") else value
 
 
-def test_a_client_that_loses_values_fails_and_the_operation_is_shown(embedded_server: Address) -> None:
-    def made(name: str, /, *, url: str, prefix: str) -> Any:
-        return Forgetful(name, url=url, prefix=prefix)
+class Late(Queue):
+    """A client that puts into a closed queue."""
 
-    outcome = judge_clause(
-        CLAUSES["history.no-loss"],
-        frozenset(CLAUSES["history.no-loss"].needs),
-        lambda: Environment(embedded_server, made),
-    )
+    def __init__(self, name: str, *, url: str, prefix: str) -> None:
+        super().__init__(name, url=url, prefix=prefix)
+        self._late = url, f"{prefix}:{name}"
+
+    def put(self, value: Any, *args: Any, **options: Any) -> None:
+        try:
+            super().put(value, *args, **options)
+        except QueueClosedError:
+            url, key = self._late
+            with redis.Redis.from_url(url) as server:
+                server.lpush(key, value)
+
+
+class Refusing(Queue):
+    """A client that puts nothing and gets nothing."""
+
+    def put(self, *_: Any, **__: Any) -> None:
+        raise QueueInUseError("never")
+
+    put_many = put
+
+
+def outcome_of(clause: str, address: Address, client: Any) -> Outcome:
+    def made(name: str, /, **where: Any) -> Any:
+        return client(name, **where)
+
+    return judge_clause(CLAUSES[clause], frozenset(CLAUSES[clause].needs), lambda: Environment(address, made))
+
+
+def test_a_client_that_loses_values_fails_and_the_operation_is_shown(embedded_server: Address) -> None:
+    outcome = outcome_of("history.no-loss", embedded_server, Forgetful)
     assert outcome.verdict == "failed"
     assert "was put, was not got, and is not in the queue" in outcome.reason
     assert "<svg" in outcome.evidence[0].markup
+
+
+def test_a_client_that_puts_after_a_close_fails(embedded_server: Address) -> None:
+    outcome = outcome_of("history.closed", embedded_server, Late)
+    assert (outcome.verdict, "put after the queue was closed" in outcome.reason) == ("failed", True), outcome
+
+
+def test_a_client_that_refuses_everything_fails(embedded_server: Address) -> None:
+    outcome = outcome_of("history.fifo", embedded_server, Refusing)
+    assert outcome.verdict == "failed"
+    assert "the clients put too little to be judged: 0 operations did, " in outcome.reason
+    assert "times QueueInUseError" in outcome.reason
+
+
+def test_a_client_that_is_no_process_is_not_killed(embedded_server: Address) -> None:
+    assert outcome_of("history.killed-clients", embedded_server, Refusing).verdict == "skipped"
+
+
+class Simple(RawConnection):
+    """A connection to a server that answers simple strings where bulk strings are due."""
+
+    def command(self, *arguments: str | bytes) -> bytes:
+        return re.sub(rb"\$\d+\r\n(v\d+)", rb"+\1", super().command(*arguments))
+
+
+def test_a_reply_of_the_wrong_type_fails_as_such(embedded_server: Address) -> None:
+    address = embedded_server
+    with Environment(address, FLAVOURS["sync"]) as env, pytest.raises(Failure) as caught:
+        waiting_line(
+            lambda: env.using(Simple(address.host, address.port)), env.key("line"), env.until_blocked
+        )
+    assert "has an item that is not a string" in str(caught.value)
 
 
 class Stuck:

@@ -7,9 +7,6 @@ import pytest
 from conformance.histories import Facts, History, Verdict
 from conformance.histories.linearizable import apart, check
 from conformance.histories.models import REDIS
-from conformance.histories.runs import connections
-from conformance.targets import Address
-from conformance.wire import RawConnection
 
 from .notation import history, operation, table
 
@@ -95,16 +92,3 @@ def test_keys_are_searched_apart_unless_an_operation_concerns_several() -> None:
         check(History([*table("a LPOP = y 0 1", "z"), *table("a LPOP = nil 0 1")], Facts())).answer
         == "illegal"
     )
-
-
-@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
-def test_the_model_answers_as_the_server_does(server: str, request: pytest.FixtureRequest) -> None:
-    """One connection after the other: each answer has to be the model's."""
-    address: Address = request.getfixturevalue(server)
-    keys = ["histories:a", "histories:b"]
-    with RawConnection(address.host, address.port) as connection:
-        connection.command("DEL", *keys)
-        recorded = connections(lambda: connection, keys, operations=400, clients=1, seed=7)
-        connection.command("DEL", *keys)
-    assert {each.name for each in recorded.operations} >= {"LPUSH", "LMOVE", "BLPOP", "LREM", "LTRIM", "DEL"}
-    assert check(recorded).reason == ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from conformance.histories import Operation, read
 from conformance.histories.recorder import (
+    ErrorReply,
     Log,
     Notebook,
     RecordedConnection,
@@ -18,6 +21,7 @@ from conformance.histories.recorder import (
     Recorder,
     answer_of,
 )
+from conformance.judging.environment import Failure, Unsupported
 from conformance.targets import Address
 from conformance.wire import RawConnection
 from pressure import (
@@ -158,17 +162,23 @@ def test_every_command_of_a_connection_is_recorded_with_its_outcome(
         connection.command("LRANGE", "recorded", "0", "-1")
         connection.command("LPOP", "recorded", "2")
         connection.command("LPOP", "recorded")
-        with pytest.raises(ValueError, match="ERR"):
+        with pytest.raises(ErrorReply, match="ERR"):
             connection.command("LPOP", "recorded", "x")
+        connection.command("SET", "recorded", "x")
+        with pytest.raises(ErrorReply, match="WRONGTYPE"):
+            connection.command("LLEN", "recorded")
+        raw.command("DEL", "recorded")
         raw.socket.close()
         with pytest.raises(OSError, match="descriptor"):
             connection.command("LLEN", "recorded")
-    assert [(each.name, each.argument, each.result, each.outcome) for each in notebook.operations] == [
-        ("RPUSH", (b"a", b""), (b"2",), "ok"),
-        ("LRANGE", (b"0", b"-1"), (b"a", b""), "ok"),
-        ("LPOP", (b"2",), (b"a", b""), "ok"),
-        ("LPOP", (), None, "ok"),
-        ("LPOP", (b"x",), None, "error"),
+    assert [(each.name, each.argument, each.result, each.ending) for each in notebook.operations] == [
+        ("RPUSH", (b"a", b""), (b"2",), "2"),
+        ("LRANGE", (b"0", b"-1"), (b"a", b""), "a "),
+        ("LPOP", (b"2",), (b"a", b""), "a "),
+        ("LPOP", (), None, "nil"),
+        ("LPOP", (b"x",), None, "ERR"),
+        ("SET", (b"x",), (b"OK",), "OK"),
+        ("LLEN", (), None, "WRONGTYPE"),
         ("LLEN", (), None, "open"),
     ]
     assert {each.queue for each in notebook.operations} == {"recorded"}
@@ -189,6 +199,38 @@ def test_every_command_of_a_connection_is_recorded_with_its_outcome(
 )
 def test_replies_are_recorded_as_words(reply: bytes, words: tuple[bytes, ...] | None) -> None:
     assert answer_of(reply) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"), [("LPOP", b"+x\r\n"), ("LLEN", b"$1\r\n1\r\n"), ("LRANGE", b"*1\r\n+x\r\n")]
+)
+def test_a_reply_of_a_type_that_a_command_never_has_is_reported(name: str, reply: bytes) -> None:
+    connection = RecordedConnection(SimpleNamespace(command=lambda *_: reply), Recorder("c", Notebook()))  # type: ignore[arg-type]
+    with pytest.raises(Failure, match=re.escape(repr(reply))):
+        connection.command(name, "key")
+
+
+class Unable:
+    """A client of another program that cannot put several values."""
+
+    def put_many(self, *_: Any) -> None:
+        raise Unsupported("not supported")
+
+
+def test_what_a_client_does_not_support_was_not_done() -> None:
+    notebook = Notebook()
+    with pytest.raises(Unsupported):
+        RecordedQueue(Unable(), Recorder("c", notebook)).put_many([b"a"])
+    assert [(each.outcome, each.result) for each in notebook.operations] == [("error", (b"0",))]
+
+
+def test_a_put_many_is_open_if_nobody_knows_how_much_was_put() -> None:
+    error: Any = QueueFullError("why")
+    error.done = None
+    queue, notebook = recorded(raising(error))
+    with pytest.raises(QueueFullError):
+        queue.put_many([b"a", b"b"])
+    assert [each.outcome for each in notebook.operations] == ["open"]
 
 
 def test_no_two_recorded_moments_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

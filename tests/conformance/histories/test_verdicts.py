@@ -37,9 +37,14 @@ RIGHT = {
     "a second close that is refused": "p close 0 1\no close ! QueueClosedError 2 3",
     "a delete at the end": "p put a 0 1\nc get = a 2 3\nx delete 4 5",
     "a delete of what is left": "p put a 0 1\nx delete 4 5\np put b ! QueueDoesNotExistError 6 7",
+    "an acknowledgement at the end that may have been done": "p put a 0 1\np put b 2 3\nc receive = a 6 7\nc ack a ? 8",
     "full, as a client that died took the room": "p put a ? 0\no put b ! QueueFullError 2 3",
 }  # fmt: skip
-FACTS = {"at the bound, and refused": OF_TWO}
+LEFT_B = Facts(final={"q": (b"b",)})
+FACTS = {
+    "at the bound, and refused": OF_TWO,
+    "an acknowledgement at the end that may have been done": LEFT_B,
+}
 
 WRONG = {
     "QueueFullError on an empty queue": ("p put a ! QueueFullError 0 1", OF_TWO, "full"),
@@ -67,6 +72,7 @@ WRONG = {
     "a key that never runs out": (
         "a RPUSH x = 1 0 1\na PEXPIRE 5 = 1 2 3\na LLEN = 1 2000000000 2000000001", Facts(), "linearizable",
     ),
+    "a score that is no number": ("a ZADD 1 x = 1 0 1\na ZSCORE x = OK 2 3", Facts(), "linearizable"),
     "SPOP of a member twice": ("a SADD x y = 2 0 1\na SPOP = y 2 3\na SPOP = y 4 5", Facts(), "linearizable"),
     "a counter that loses one": ("a INCR = 1 0 9\nb INCR = 1 1 8", Facts(), "linearizable"),
     "a linearizability that waiters do not hide": ("a LPOP = x 0 1\nb BLPOP 0 ? 2\nb blocked 3 3", Facts(), "linearizable"),

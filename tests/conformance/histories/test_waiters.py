@@ -44,6 +44,8 @@ GOOD = {
     "a waiter that disconnects is not served": three("a gone 8 8\n" + PUSHES, "?", "x", "y"),
     "a waiter after the last value waits on": three(PUSHES, "x", "y", "z") + "\nd BLPOP 0 ? 20",
     "a waiter that timed out is not served": "a BLPOP 0.1 = nil 0 5\np RPUSH x = 1 10 11\nb LPOP = x 12 13",
+    "a push that failed pushed nothing": three("p RPUSH w ! OOM 6 7\n" + PUSHES, "x", "y", "z"),
+    "a waiter that an error ended is not served": "a BLPOP 0 ! UNBLOCKED 0 5\na blocked 1 1\np RPUSH x = 1 10 11\nb LPOP = x 12 13",
     "values already there need no wait": "p RPUSH x y = 2 0 1\na BRPOP 0 = q y 2 3\nb BLPOP 0 = q x 4 5",
 }
 
@@ -61,6 +63,13 @@ UNCLEAR = {
         a="= q x", b="= q y", c="= q z", ended=90
     ),
     "pushes at once": three("p RPUSH x = 1 10 20\no RPUSH y = 1 11 19", "x", "y", "?"),
+    "another command on the list": three("d DEL = 0 6 7\n" + PUSHES, "x", "y", "z"),
+    "a move into the list from another one": three("d LMOVE q LEFT LEFT = x 6 7\n" + PUSHES, "x", "y", "z"),
+    "a command that nobody knows": three("d LPOS x = nil 6 7\n" + PUSHES, "x", "y", "z"),
+    "a waiter on two lists": three("d BLPOP other 0 ? 6\n" + PUSHES, "x", "y", "z"),
+    "a waiter that an error ended during a push": (
+        "a BLPOP 0 ! UNBLOCKED 0 11\na blocked 1 1\np RPUSH x = 1 10 12"
+    ),
     "a waiter that may have timed out": "a BLPOP 0.000000001 = nil 0 50\na blocked 1 1\np RPUSH x = 1 10 11",
 }
 

@@ -1,0 +1,74 @@
+"""Random histories that are right are never convicted, and a changed answer is, if no order explains it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from itertools import islice
+from random import Random
+
+import pytest
+
+from conformance.histories import History, as_text, judged, linearizable, worst
+from conformance.histories.models import REDIS
+from conformance.histories.recorder import ErrorReply, Notebook, RecordedConnection, Recorder
+from conformance.targets import Address
+from conformance.wire import RawConnection
+
+from .random_histories import COMMANDS, KEYS, changed, commands, has_an_order, right, right_queue
+
+COUNTS = [50, pytest.param(20_000, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_right_histories_are_never_convicted(kind: str, count: int) -> None:
+    for seed in range(count):
+        rng = Random(seed)  # noqa: S311
+        history = right(REDIS, commands(COMMANDS[kind], rng), rng, rng.randrange(2, 16))
+        verdict = worst(judged(history).values())
+        assert verdict.answer == "ok", f"{seed}\n{as_text(history, verdict)}"
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_right_histories_of_queues_are_never_convicted(count: int) -> None:
+    for seed in range(count):
+        history = right_queue(Random(seed), 16)  # noqa: S311
+        verdict = worst(judged(history).values())
+        assert verdict.answer == "ok", f"{seed} {history.facts}\n{as_text(history, verdict)}"
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_changed_answer_is_convicted_if_no_order_explains_it(kind: str, count: int) -> None:
+    answers = Counter[str]()
+    for seed in range(count):
+        rng = Random(seed)  # noqa: S311
+        history = changed(right(REDIS, commands(COMMANDS[kind], rng), rng, 5, width=2), rng)
+        verdict = linearizable.check(history)
+        wanted = "ok" if has_an_order(REDIS, history) else "illegal"
+        assert verdict.answer == wanted, f"{seed}\n{as_text(history, verdict)}"
+        answers[wanted] += 1
+    assert min(answers["ok"], answers["illegal"]) > sum(answers.values()) / 10
+
+
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+def test_servers_answer_as_the_models_do(server: str, request: pytest.FixtureRequest) -> None:
+    """One connection after the other: each answer has to be the model's."""
+    address: Address = request.getfixturevalue(server)
+    rng, notebook = Random(1), Notebook()  # noqa: S311
+    table = [command for several in COMMANDS.values() for command in several if command[0] != "B"]
+    with RawConnection(address.host, address.port) as raw:
+        raw.command("DEL", *KEYS)
+        connection = RecordedConnection(raw, Recorder("c", notebook))
+        for words in islice(commands(table, rng), 3000):
+            with suppress(ErrorReply):
+                connection.command(*words)
+        raw.command("DEL", *KEYS)
+    recorded = History(notebook.operations)
+    verdict = linearizable.check(recorded)
+    assert verdict.answer == "ok", as_text(recorded, verdict)
+    assert {each.name for each in recorded.operations if each.outcome == "ok"} >= {
+        each.split()[0] for each in table
+    }
+    assert {each.error for each in recorded.operations} == {"", "WRONGTYPE", "ERR"}
