@@ -84,7 +84,7 @@ SCRIPTS: Final = (
         LUA,
         "  if call('EXISTS', closed) == 1 then return 'closed' end\n",
         "",
-        ("put.refuses-closed", "put-nowait.closed"),
+        ("put.refuses-closed", "put-nowait.closed", "history.closed"),
     ),
     Guilty(
         "has a script mark a close once",
