@@ -57,15 +57,13 @@ def keys_of(operation: Operation, keys: Collection[str], models: Iterable[Model]
 
 def strays(operations: Iterable[Operation], models: Iterable[Model] = MODELS) -> dict[str, Operation]:
     """The first operation of those that nobody knows, by each key that it concerns."""
-    operations = list(operations)
-    unknown = [
-        each for each in operations
-        if not is_known(each.name, models) and (each.outcome != "error" or each.name in EVERYWHERE)
-    ]  # fmt: skip
-    found: dict[str, Operation] = {}
-    if unknown:
-        keys = {key for each in operations for key in (each.queue, *keys_of(each, (), models))}
-        for operation in unknown:
+    operations, found = list(operations), dict[str, Operation]()
+    names = {name for name in {each.name for each in operations} if not is_known(name, models)}
+    if not names:
+        return found
+    keys = {key for each in operations for key in (each.queue, *keys_of(each, (), models))}
+    for operation in operations:
+        if operation.name in names and (operation.outcome != "error" or operation.name in EVERYWHERE):
             for key in keys_of(operation, keys, models):
                 found.setdefault(key, operation)
     return found
