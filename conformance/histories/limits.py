@@ -100,8 +100,10 @@ def falsely_closed(case: Case) -> Iterator[Verdict]:
     closed = [close for close in values.closes if close.returned is not None]
     if closed:
         first, *others = sorted(closed, key=attrgetter("end"))
+        final = set(case.final or ())
         for row, begun in enumerate(values.put_from):
-            if begun > first.end and values.put_to[row] != NEVER:
+            seen = values.getters[row] is not None or values.names[row] in final
+            if begun > first.end and (seen or values.put_to[row] != NEVER):
                 put = values.putters[row]
                 yield illegal("closed", f"{put.client} put after the queue was closed", first, put)
         for close in others:

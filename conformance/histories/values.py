@@ -181,6 +181,8 @@ def _receive(values: Values, operation: Operation) -> None:
     if operation.outcome != "ok":
         _take(values, operation)
         return
+    if len(operation.result or ()) > 1:
+        values.unasked.append((operation,))
     if (before := values.received.pop(operation.client, None)) is not None:
         values.looks.append(Look(_value(before), before, None, back=False))
     values.received[operation.client] = operation
@@ -190,7 +192,7 @@ def _settle(values: Values, operation: Operation) -> None:
     receive = values.received.pop(operation.client, None)
     if receive is None:
         return
-    if operation.argument and operation.argument != receive.result:
+    if operation.outcome == "ok" and operation.argument and operation.argument != receive.result:
         values.unasked.append((receive, operation))
     if operation.outcome == "ok":
         values.holds.append(("consumer", receive.end, operation.invoked, receive))

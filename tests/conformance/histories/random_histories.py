@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from conformance.histories import Facts, History, Operation
+from conformance.histories import NEVER, Facts, History, Operation
 from conformance.histories.models import AnyOrder, Model
 
 MILLISECOND = 1_000_000
@@ -236,3 +236,87 @@ def _perhaps_open(operation: Operation, operations: Sequence[Operation], rng: Ra
     if operation is not operations[-1] or operation.outcome != "ok" or rng.random() < 0.5:
         return operation
     return replace(operation, result=None, returned=None, outcome="open")
+
+
+ERRORS = ("QueueFullError", "QueueEmptyError", "QueueClosedError")
+
+
+def changed_queue(history: History, rng: Random) -> History:
+    """The same with another answer, argument or time of one operation."""
+    operations = list(history.operations)
+    place = rng.randrange(len(operations))
+    one, other = operations[place], rng.choice(operations)
+    words = (other.result or other.argument) if one.name in {"get", "get_many", "receive"} else None
+    argument = other.argument or other.result or ()
+    one = rng.choice((
+        replace(one, result=words, outcome="ok", error=""),
+        replace(one, result=(b"0",) if one.name == "put_many" else None, outcome="error", error=rng.choice(ERRORS)),
+        replace(one, argument=argument if one.name not in {"get", "get_many", "receive", "close"} else one.argument),
+        replace(one, name="close", argument=(), result=None, outcome="ok", error=""),
+        replace(one, invoked=one.invoked - 30, returned=one.end - 30),
+        replace(one, result=None, outcome="open", error=""),
+    ))  # fmt: skip
+    ended = one.invoked + 10 if one.end > 10**6 else one.returned
+    operations[place] = replace(one, returned=None if one.outcome == "open" else ended)
+    return replace(history, operations=operations)
+
+
+def queue_model(bound: int | None, died: int) -> Model:
+    """A queue with ``look``, which says what is in it: its values, whether it is closed, and what is received.
+
+    Args:
+        bound: 0 for none, and None if it is not known.
+        died: since when a client may have died that took the room along.
+    """
+
+    def step(states: tuple[Any, ...], operation: Operation) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+        ((values, closed, held),) = states
+        name, error = operation.name, ValueError(operation.error)
+        inside = len(values) + (held is not None)
+        if name == "look":
+            yield (*(held or ())[1:], *values), states
+        elif operation.error == "QueueFullError":
+            done = operation.argument[: int(*operation.result or (b"0",))]
+            full = died <= operation.end or (bound != 0 and inside + len(done) >= (bound or 1))
+            fits = not done or not bound or len(values) + len(done) <= bound
+            if name in {"put", "put_many"} and not closed and full and fits:
+                yield error, (((*values, *done), closed, held),)
+        elif operation.error == "QueueClosedError":
+            if closed and (name in {"put", "put_many", "close"} or not values):
+                yield error, states
+        elif operation.error == "QueueEmptyError":
+            if not values:
+                yield error, states
+        elif name in {"put", "put_many"}:
+            room = len(values) + len(operation.argument) <= bound if bound else True
+            if not closed and room:
+                yield None, (((*values, *operation.argument), closed, held),)
+        elif name == "close":
+            if not closed:
+                yield None, ((values, True, held),)
+        elif name in {"ack", "put_back"}:
+            if held is not None and held == (operation.client, *operation.argument):
+                yield None, (((*held[1:], *values) if name == "put_back" else values, closed, None),)
+        elif held is None and values and name == "receive":
+            yield values[:1], ((values[1:], closed, (operation.client, values[0])),)
+        elif held is None:
+            most = int(operation.argument[0]) if name == "get_many" else 1
+            for count in range(1, min(most, len(values)) + 1):
+                yield values[:count], ((values[count:], closed, held),)
+            if not values and name == "get_many":
+                yield (), states
+
+    return Model("queue", (), ((), False, None), step, errors=ERRORS)
+
+
+def queue_has_an_order(history: History) -> bool:
+    """Whether some order explains what was done to a queue, and what is in it."""
+    operations = [each for each in history.operations if each.name != "delete"]
+    lost = [each.invoked for each in operations if each.outcome == "open" and each.name != "close"]
+    final = history.facts.final.get("q")
+    if final is not None and len(operations) == len(history.operations):
+        end = max(each.returned or each.invoked for each in operations) + 1
+        operations.append(Operation("looker", "q", "look", (), final, end, end + 1))
+    return has_an_order(
+        queue_model(history.facts.bounds.get("q"), min(lost, default=NEVER)), History(operations)
+    )

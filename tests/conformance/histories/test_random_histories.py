@@ -15,7 +15,17 @@ from conformance.histories.recorder import ErrorReply, Notebook, RecordedConnect
 from conformance.targets import Address
 from conformance.wire import RawConnection
 
-from .random_histories import COMMANDS, KEYS, changed, commands, has_an_order, right, right_queue
+from .random_histories import (
+    COMMANDS,
+    KEYS,
+    changed,
+    changed_queue,
+    commands,
+    has_an_order,
+    queue_has_an_order,
+    right,
+    right_queue,
+)  # fmt: skip
 
 COUNTS = [50, pytest.param(20_000, marks=pytest.mark.slow)]
 
@@ -50,6 +60,18 @@ def test_a_changed_answer_is_convicted_if_no_order_explains_it(kind: str, count:
         assert verdict.answer == wanted, f"{seed}\n{as_text(history, verdict)}"
         answers[wanted] += 1
     assert min(answers["ok"], answers["illegal"]) > sum(answers.values()) / 10
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_changed_history_of_a_queue_is_convicted_only_if_no_order_explains_it(count: int) -> None:
+    answers = Counter[tuple[str, bool]]()
+    for seed in range(count):
+        rng = Random(seed)  # noqa: S311
+        history = changed_queue(right_queue(rng, 7), rng)
+        verdict, explained = worst(judged(history).values()), queue_has_an_order(history)
+        assert not (verdict.answer == "illegal" and explained), f"{seed}\n{as_text(history, verdict)}"
+        answers[verdict.answer, explained] += 1
+    assert answers["illegal", False] > 3 * answers["ok", False] > 0
 
 
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])

@@ -38,6 +38,7 @@ RIGHT = {
     "a delete at the end": "p put a 0 1\nc get = a 2 3\nx delete 4 5",
     "a delete of what is left": "p put a 0 1\nx delete 4 5\np put b ! QueueDoesNotExistError 6 7",
     "an acknowledgement at the end that may have been done": "p put a 0 1\np put b 2 3\nc receive = a 6 7\nc ack a ? 8",
+    "another value that may not have been acknowledged": "p put a 0 1\nc receive = a 2 3\nc ack b ? 4",
     "full, as a client that died took the room": "p put a ? 0\no put b ! QueueFullError 2 3",
 }  # fmt: skip
 LEFT_B = Facts(final={"q": (b"b",)})
@@ -60,6 +61,9 @@ WRONG = {
     "get_many(3) that gives nothing where three are": (THREE + "c get_many 3 = 6 7", Facts(), "empty"),
     "get_many(1) that gives three": (THREE + "c get_many 1 = a b c 6 7", Facts(), "unasked"),
     "an ack of another value": (THREE + "c receive = a 6 7\nc ack b 8 9", Facts(), "unasked"),
+    "a receive of two values": ("p put_many a b 0 1\nc receive = a b 2 3", Facts(), "unasked"),
+    "an open put after a close whose value came": ("p close 0 1\np put a ? 2\nc get = a 4 5", Facts(), "closed"),
+    "an open put after a close whose value is left": ("p close 0 1\np put b ? 2", LEFT_B, "closed"),
     "what was wrong before a delete": ("p put a 0 1\np put b 2 3\nc get = b 4 5\nc get = a 6 7\nx delete 8 9", EMPTY, "order"),
     "BLPOP 0 that answers nil": ("a BLPOP 0 = nil 0 1", Facts(), "linearizable"),
     "BLPOP of two keys that passes one over": (
