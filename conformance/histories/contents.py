@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from .model import NEVER, Operation, Verdict
 from .values import Case, Look, Values
 
-__all__ = ["counted", "duplicate", "gone_from", "invented", "lost", "not_asked_for"]
+__all__ = ["counted", "duplicate", "gone_from", "invented", "lost", "mismatched"]
 
 
 def illegal(violation: str, reason: str, *operations: Operation | None) -> Verdict:
@@ -36,15 +36,15 @@ def invented(case: Case) -> Iterator[Verdict]:
             yield illegal("invented", reason, operation, values.putters[row])
 
 
-def not_asked_for(case: Case) -> Iterator[Verdict]:
+def mismatched(case: Case) -> Iterator[Verdict]:
     """More values than a get asked for, and an acknowledgement of what was not received."""
-    for operations in case.values.unasked:
+    for operations in case.values.mismatched:
         last = operations[-1]
         if len(operations) == 1:
             what = f"got {len(last.result or ())} values, which is more than it asked for"
         else:
             what = f"did {last.name} of another value than it had received"
-        yield illegal("unasked", f"{last.client} {what}", *operations)
+        yield illegal("mismatched", f"{last.client} {what}", *operations)
 
 
 def _seen(case: Case) -> Iterator[tuple[bytes, Operation | None]]:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from .contents import counted, duplicate, invented, lost, not_asked_for
+from .contents import counted, duplicate, invented, lost, mismatched
 from .limits import crowded, falsely_closed, falsely_full, shared_role
 from .model import NEVER, Facts, History, Operation, Result, Verdict, worst
 from .ordering import falsely_empty, out_of_order
-from .scope import untold
+from .scope import unknown_operations, unknown_verdict
 from .segments import Segment, segments
 from .values import Case, collected
 
@@ -25,7 +25,7 @@ __all__ = ["RULES", "Segment", "check", "check_queue", "rules_of", "segments"]
 Rule: TypeAlias = Callable[[Case], Iterable[Verdict]]
 
 RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
-    "fifo": (invented, not_asked_for, out_of_order, falsely_empty),
+    "fifo": (invented, mismatched, out_of_order, falsely_empty),
     "no-loss": (lost,),
     "no-duplicate": (duplicate,),
     "bound": (crowded, falsely_full),
@@ -41,10 +41,7 @@ def check(history: History) -> Verdict:
     Returns:
         The first violation, or else what is not known; ok if neither.
     """
-    return worst(
-        worst(check_queue(operations, history.facts, queue).values())
-        for queue, operations in history.queues().items()
-    )
+    return worst(rules_of(history).values())
 
 
 def rules_of(history: History, unknown: Mapping[str, Operation] | None = None) -> Result:
@@ -52,11 +49,11 @@ def rules_of(history: History, unknown: Mapping[str, Operation] | None = None) -
 
     Args:
         history: operations of queues.
-        unknown: operations that nobody knows, by the queues that they concern.
+        unknown: operations that nobody knows, by the queues that they concern; found if omitted.
     """
-    unknown = unknown or {}
+    unknown = unknown_operations(history.operations) if unknown is None else unknown
     results = [
-        _same(untold(unknown[queue])) if queue in unknown else _read(mine, history.facts, queue)
+        _same(unknown_verdict(unknown[queue])) if queue in unknown else _read(mine, history.facts, queue)
         for queue, mine in history.queues().items()
     ]
     return {rule: worst(result[rule] for result in results) for rule in RULES}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from . import fifo, linearizable, waiters
 from .model import History, Verdict
 from .models import MODELS, Model
-from .scope import OBSERVED, QUEUE_OPERATIONS, strays
+from .scope import OBSERVED, QUEUE_OPERATIONS, unknown_operations
 
 __all__ = ["judged"]
 
@@ -23,13 +23,13 @@ def judged(history: History, models: Iterable[Model] = MODELS) -> Mapping[str, V
     models = list(models)
     modelled = {name for model in models for name in model.operations}
     names = {operation.name for operation in history.operations} - OBSERVED
-    unknown = strays(history.operations, models)
+    unknown = unknown_operations(history.operations, models)
     verdicts: dict[str, Verdict] = {}
     if names & (QUEUE_OPERATIONS - modelled):
         mine = [each for each in history.operations if each.name in QUEUE_OPERATIONS - modelled]
         verdicts.update(fifo.rules_of(History(mine, history.facts), unknown))
     if names - (QUEUE_OPERATIONS - modelled):
-        verdicts["linearizable"] = linearizable.check(history, models, unknown=unknown)
+        verdicts["linearizable"] = linearizable.check(history, models)
     if any(operation.name == "blocked" for operation in history.operations):
         verdicts["waiters"] = waiters.check(history)
     return verdicts

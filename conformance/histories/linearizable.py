@@ -12,13 +12,13 @@ What the objects are, ``models`` says. An operation that no model knows makes th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from .model import History, Operation, Verdict, worst
 from .models import MODELS, Model
-from .scope import keys_of, untold
+from .scope import keys_of, unknown_operations, unknown_verdict
 
 __all__ = ["BUDGET", "Step", "apart", "check", "search"]
 
@@ -29,23 +29,20 @@ Step: TypeAlias = Callable[[Any, Operation], Iterable[Any]]
 """From a state and an operation to the states after it; none if it cannot have had its result."""
 
 
-def check(
-    history: History, models: Iterable[Model] = MODELS, budget: int = BUDGET,
-    unknown: Mapping[str, Operation] | None = None,
-) -> Verdict:  # fmt: skip
+def check(history: History, models: Iterable[Model] = MODELS, budget: int = BUDGET) -> Verdict:
     """Judges the operations that some models know.
 
     Args:
-        history: other operations are passed over.
+        history: operations of queues are passed over.
         models: of the objects; an object is in its first state at the beginning.
         budget: how many steps to take at most.
-        unknown: operations that no model knows, by the keys that they may have changed.
 
     Returns:
         ``ok`` with the order in which they may have taken effect; ``illegal`` with the longest beginning of
         one, and the operations of which none can follow; ``unknown`` with the reason.
     """
-    unknown, verdicts = unknown or {}, []
+    models, verdicts = list(models), list[Verdict]()
+    unknown = unknown_operations(history.operations, models)
     for model in models:
         for keys, mine in apart(history.operations, model):
             if unknown.keys() & keys:
@@ -54,7 +51,7 @@ def check(
             if verdict.answer == "illegal":
                 return verdict
             verdicts.append(verdict)
-    verdicts += [untold(operation) for operation in unknown.values()]
+    verdicts += [unknown_verdict(operation) for operation in unknown.values()]
     order = tuple(operation for verdict in verdicts for operation in verdict.order)
     return worst(verdicts) if any(each.answer != "ok" for each in verdicts) else Verdict("ok", order=order)
 
@@ -101,7 +98,7 @@ def _searched(
 
     try:
         return search(operations, (model.initial,) * len(keys), step, budget)
-    except (ValueError, IndexError, TypeError) as error:
+    except (ValueError, IndexError) as error:
         return Verdict("unknown", reason=f"an operation on {keys[0]} cannot be read: {error}"), budget
 
 

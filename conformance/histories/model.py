@@ -7,10 +7,10 @@ digits.
 
 An operation of a queue is a method of ``pressure.Queue``: ``put`` and ``put_many`` with the values, ``get``
 with nothing and ``get_many`` with the most that it takes, ``close``. A ``receive`` is followed by an
-``ack`` or a ``put_back`` of the same client with the value. An operation on a list is a Redis command in
-capitals, its first key the queue, the words behind it the argument. Two more are not operations but moments
-that a recorder saw: ``blocked``, since when the client is known to be waiting, and ``gone``, since when it
-is known not to.
+``ack`` or a ``put_back`` of the same client with the value. An operation on a key is a Redis command in
+capitals, its first key the queue, the words behind it the argument, and its error a code such as
+``WRONGTYPE``. Two more are not operations but moments that a recorder saw: ``blocked``, since when the client
+is known to be waiting, and ``gone``, since when it is known not to.
 """
 
 from __future__ import annotations

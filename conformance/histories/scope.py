@@ -12,7 +12,15 @@ from typing import Final
 from .model import Operation, Verdict
 from .models import MODELS, Model
 
-__all__ = ["EVERYWHERE", "OBSERVED", "QUEUE_OPERATIONS", "is_known", "keys_of", "strays", "untold"]
+__all__ = [
+    "EVERYWHERE",
+    "OBSERVED",
+    "QUEUE_OPERATIONS",
+    "is_known",
+    "keys_of",
+    "unknown_operations",
+    "unknown_verdict",
+]
 
 QUEUE_OPERATIONS: Final = frozenset(
     "put put_many get get_many receive ack put_back create close delete hold".split()
@@ -55,7 +63,9 @@ def keys_of(operation: Operation, keys: Collection[str], models: Iterable[Model]
     return operation.queue, *(word for word in words if word in keys)
 
 
-def strays(operations: Iterable[Operation], models: Iterable[Model] = MODELS) -> dict[str, Operation]:
+def unknown_operations(
+    operations: Iterable[Operation], models: Iterable[Model] = MODELS
+) -> dict[str, Operation]:
     """The first operation of those that nobody knows, by each key that it concerns."""
     operations, found = list(operations), dict[str, Operation]()
     names = {name for name in {each.name for each in operations} if not is_known(name, models)}
@@ -69,7 +79,7 @@ def strays(operations: Iterable[Operation], models: Iterable[Model] = MODELS) ->
     return found
 
 
-def untold(operation: Operation) -> Verdict:
+def unknown_verdict(operation: Operation) -> Verdict:
     """The verdict on a key that an operation nobody knows concerns."""
     reason = f"no model knows {operation.name}, which {operation.client} did on {operation.queue!r}"
     return Verdict("unknown", reason=reason, operations=(operation,))

@@ -57,7 +57,7 @@ class Values:
         closes: those that closed it, or may have.
         holds: a role, and since when and until when a client held it for certain, and the client's operation.
         full: puts that were told that there is no room.
-        unasked: gets that got more values than they asked for, and settlements of another value than was
+        mismatched: gets that got more values than they asked for, and settlements of another value than was
             received, each behind its receive.
         settled_to: the ends of acknowledgements, by the values.
     """
@@ -80,7 +80,7 @@ class Values:
     closes: list[Operation] = field(default_factory=list)
     holds: list[tuple[str, int, int, Operation]] = field(default_factory=list)
     full: list[Operation] = field(default_factory=list)
-    unasked: list[tuple[Operation, ...]] = field(default_factory=list)
+    mismatched: list[tuple[Operation, ...]] = field(default_factory=list)
     settled_to: dict[bytes, int] = field(default_factory=dict)
     received: dict[str, Operation] = field(default_factory=dict)
 
@@ -158,7 +158,7 @@ def _take(values: Values, operation: Operation) -> None:
     else:
         got = operation.result or ()
         if len(got) > (int(operation.argument[0]) if operation.name == "get_many" else 1):
-            values.unasked.append((operation,))
+            values.mismatched.append((operation,))
         if not got:
             values.empties.append(operation)
         values.takes += [(value, operation, operation.end) for value in got]
@@ -182,7 +182,7 @@ def _receive(values: Values, operation: Operation) -> None:
         _take(values, operation)
         return
     if len(operation.result or ()) > 1:
-        values.unasked.append((operation,))
+        values.mismatched.append((operation,))
     if (before := values.received.pop(operation.client, None)) is not None:
         values.looks.append(Look(_value(before), before, None, back=False))
     values.received[operation.client] = operation
@@ -193,7 +193,7 @@ def _settle(values: Values, operation: Operation) -> None:
     if receive is None:
         return
     if operation.outcome == "ok" and operation.argument and operation.argument != receive.result:
-        values.unasked.append((receive, operation))
+        values.mismatched.append((receive, operation))
     if operation.outcome == "ok":
         values.holds.append(("consumer", receive.end, operation.invoked, receive))
     if operation.outcome == "ok" and operation.name == "ack":

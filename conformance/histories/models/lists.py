@@ -32,7 +32,7 @@ def _if_there(push: _Function) -> _Function:
 
 
 def _lpop(elements: Elements, words: Words) -> Answered:
-    count = int(*words) if words else 1
+    (count,) = map(int, words or (b"1",))
     return (elements[:count], elements[count:]) if elements else (None, elements)
 
 
@@ -46,7 +46,7 @@ def _llen(elements: Elements, words: Words) -> Answered:  # noqa: ARG001  (as al
 
 
 def _lindex(elements: Elements, words: Words) -> Answered:
-    place = int(*words)
+    (place,) = map(int, words)
     there = -len(elements) <= place < len(elements)
     return (elements[place],) if there else None, elements
 

@@ -85,7 +85,8 @@ def _members(scores: Scores, members: Sequence[bytes], *, scored: bool = True) -
 
 def _zpop(order: int) -> Callable[[Scores, Words], Any]:
     def pop(scores: Scores, words: Words) -> Any:
-        popped = _in_order(scores)[::order][: int(*words or (b"1",))]
+        (count,) = map(int, words or (b"1",))
+        popped = _in_order(scores)[::order][:count]
         answer = _members(scores, popped)
         for member in popped:
             del scores[member]

@@ -44,7 +44,8 @@ def _strlen(value: bytes | None, words: Words) -> Answered:  # noqa: ARG001  (as
 
 def _add(sign: int) -> Callable[[bytes | None, Words], Answered]:
     def add(value: bytes | None, words: Words) -> Answered:
-        total = added(b"0" if value is None else value, sign * int(*words or (b"1",)))
+        (amount,) = map(int, words or (b"1",))
+        total = added(b"0" if value is None else value, sign * amount)
         return (Refusal("ERR"), value) if total is None else ((total,), total)
 
     return add

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .checking import Judged, check_table, of_any_key, pairs_in, together
+from .checking import Judged, check_table, pairs_in, together, unknown_everywhere
 from .columns import FACT, facts_in
 from .figures import added, counts_of
 from .files import table_in
@@ -35,7 +35,7 @@ def check_alone(paths: Sequence[Path | str]) -> Summary:
     begun = perf_counter()
     table = table_in(paths)
     figures = added(counts_of(table).to_pylist())
-    spoilt = of_any_key(figures)
+    spoilt = unknown_everywhere(figures)
     total = totalled([spoilt] if spoilt else judged_in(table))
     return complete(Summary(figures, total, "one process", perf_counter() - begun))
 

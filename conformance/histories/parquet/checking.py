@@ -22,7 +22,8 @@ from .figures import Figures
 from .findings import Finding, as_record, finding, from_record
 
 __all__ = [
-    "ONE_QUEUE", "Judged", "check_queue", "check_table", "of_any_key", "pairs_in", "summed", "together",
+    "ONE_QUEUE", "Judged", "check_queue", "check_table", "pairs_in", "summed", "together",
+    "unknown_everywhere",
 ]  # fmt: skip
 
 ONE_QUEUE: Final = sorted(QUEUE_OPERATIONS)
@@ -99,7 +100,7 @@ def summed(
     return Judged(queue, len(operations), worst(verdicts.values()).answer, findings)
 
 
-def of_any_key(figures: Figures) -> Judged | None:
+def unknown_everywhere(figures: Figures) -> Judged | None:
     """The verdict on a history with a command that may change any key; None for one without."""
     if not (names := EVERYWHERE & figures.endings.keys()):
         return None

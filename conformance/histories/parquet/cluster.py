@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as everybody calls it)
 
 from ..model import Facts
-from .checking import ONE_QUEUE, check_table, of_any_key, pairs_in, together
+from .checking import ONE_QUEUE, check_table, pairs_in, together, unknown_everywhere
 from .columns import FACT, SCHEMA, facts_in, table_of
 from .cuts import Plan, planned
 from .figures import COLUMNS, Figures, added, counts_of
@@ -47,7 +47,7 @@ def check_on_spark(spark: SparkSession, paths: Sequence[Path | str], limits: Lim
     require_columns(rows.columns, ", ".join(map(str, paths)))
     rows = rows.select(*SCHEMA.names)
     figures = counted(rows)
-    if spoilt := of_any_key(figures):
+    if spoilt := unknown_everywhere(figures):
         return Summary(figures, totalled([spoilt]), f"Spark {spark.version}", perf_counter() - begun)
     run, groups = run_facts(rows, figures), groups_in(rows, figures)
     rows = rows.withColumn("group", group_of(groups))

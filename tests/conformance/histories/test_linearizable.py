@@ -92,3 +92,8 @@ def test_keys_are_searched_apart_unless_an_operation_concerns_several() -> None:
         check(History([*table("a LPOP = y 0 1", "z"), *table("a LPOP = nil 0 1")], Facts())).answer
         == "illegal"
     )
+
+
+def test_what_no_model_knows_is_unknown_to_the_search_itself() -> None:
+    assert judged("a LPOS x = 0 0 1\na LPOP = nil 2 3").answer == "unknown"
+    assert judged("a LPOP x y = z 0 1").answer == "unknown"
