@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from .arguments import NOT_SUPPORTED, likely_name
+from .arguments import EXAMPLES, NOT_SUPPORTED, likely_name
 from .clock import chosen
 from .config_file import BadFileError, Directives, split_words
 from .daemon import CommandProcess, log_to
@@ -175,6 +175,8 @@ def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> st
     """The flag, redis-server's reason for refusing it, and what to write instead if that is clear."""
     flag, assigned, value = name.partition("=")
     text = f"{shlex.join([f'--{name}', *values])}: {refusal.explanation}"
+    if name.lower() in EXAMPLES:
+        return f"{text} (write it as in --{name} {EXAMPLES[name.lower()]})"
     if not isinstance(refusal, UnknownDirectiveError):
         return text
     if assigned:

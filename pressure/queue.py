@@ -190,9 +190,12 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         Raises:
             PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
                 first ones; if the connection was lost (``OutcomeUnknownError``), how many at least.
-            TypeError: One of the values is not what ``put`` takes; nothing was sent.
+            TypeError: One of the values is not what ``put`` takes, or ``values`` is a single one; nothing was
+                sent.
             ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
+        if isinstance(values, str | bytes | bytearray | memoryview):
+            raise TypeError(f"put_many takes several values, not one {type(values).__name__}; put takes one")
         data = [self._encoded(value) for value in values]
         deadline = Deadline.of(self._context, block, timeout)
         return protocol.put_many(self._context, data, deadline, overfill=overfill)

@@ -35,8 +35,13 @@ def holder_text(holder: bytes | None) -> str:
 
 def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
     """The error for a queue whose ``:bound`` is gone."""
+    return no_queue(ctx.keys)
+
+
+def no_queue(keys: object) -> QueueDoesNotExistError:
+    """The error for a queue that does not exist."""
     return QueueDoesNotExistError(
-        f"queue {ctx.keys} does not exist: it was never created, or it has been deleted"
+        f"queue {keys} does not exist: it was never created, or it has been deleted; create it first"
     )
 
 

@@ -148,7 +148,7 @@ def test_a_command_on_a_queue_that_does_not_exist_has_its_own_exit_status(run: R
     assert run(command, "jobs") == (
         3,
         "",
-        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted\n",
+        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted; create it first\n",
     )
 
 
