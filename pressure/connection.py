@@ -47,13 +47,14 @@ class CancelScope:
         reason: The exception to stop the operation with, once ``interrupt`` has returned one.
     """
 
-    __slots__ = ("_deadline", "_interrupt", "_on_cancel", "_silent", "_timeout", "reason")
+    __slots__ = ("_deadline", "_interrupt", "_on_cancel", "_progress", "_silent", "_timeout", "reason")
 
     def __init__(self, interrupt: Interrupt | None, deadline: float = float("inf")) -> None:
         self._interrupt = interrupt
         self._deadline = deadline
         self._timeout = float("inf")
         self._silent = 0.0
+        self._progress: object = None
         self._on_cancel: Callable[[], float] | None = None
         self.reason: BaseException | None = None
 
@@ -63,7 +64,7 @@ class CancelScope:
         If the operation is cancelled, ``on_cancel`` ends the wait, and returns how many seconds that takes at
         most.
         """
-        self._timeout, self._on_cancel, self._silent = timeout, on_cancel, 0.0
+        self._timeout, self._on_cancel, self._silent, self._progress = timeout, on_cancel, 0.0, None
 
     def cancelled(self) -> BaseException | None:
         """The exception to stop the operation with; None to go on."""
@@ -74,13 +75,18 @@ class CancelScope:
                 self._deadline = min(self._deadline, time.monotonic() + left)
         return self.reason
 
-    def tick(self) -> None:
+    def tick(self, progress: object = None) -> None:
         """The server was silent for ``TICK`` seconds.
+
+        Args:
+            progress: How much was sent and received. If that has changed since the last tick, the server was
+                silent for ``TICK`` seconds only: a long value may take long on a slow network.
 
         Raises:
             TimeoutError: It is time to give up.
         """
-        self._silent += TICK
+        self._silent = self._silent + TICK if progress == self._progress else TICK
+        self._progress = progress
         self.cancelled()
         if time.monotonic() > self._deadline:
             why = "" if self.reason is None else " to an operation that was to be stopped"
@@ -196,7 +202,7 @@ def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> li
     replies: list[Reply] = []
     try:
         while len(replies) < count:
-            replies.append(_reply(connection, scope))
+            replies.append(_reply(connection, scope, len(replies)))
     except NotDoneError as end:
         raise end if not replies else ConnectionError(str(end)) from None
     return replies
@@ -217,10 +223,10 @@ def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
         try:
             rest = rest[sock.send(rest) :]
         except TimeoutError:
-            scope.tick()
+            scope.tick(len(rest))
 
 
-def _reply(connection: Any, scope: CancelScope) -> Reply:
+def _reply(connection: Any, scope: CancelScope, number: int) -> Reply:
     """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     while True:
         try:
@@ -228,7 +234,7 @@ def _reply(connection: Any, scope: CancelScope) -> Reply:
         except ERROR_REPLIES as error:
             return error_reply(error)
         except redis.TimeoutError:
-            scope.tick()
+            scope.tick((number, connection._parser._reader.len()))
         else:
             if type(reply) is not list:
                 return reply

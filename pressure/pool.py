@@ -30,6 +30,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from pressure.lease import LeaseRenewer
 
 
+#: How many bytes a socket takes that the system cannot send yet; the same as Trio's own.
+_NOT_SENT: Final = 1 << 14
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -115,8 +118,14 @@ class Member:
         _members.add(self)
 
     def open_as(self, socket: Any) -> None:
-        """Note the socket of the connection, which a forked child has to close."""
+        """Note the socket of the connection, which a forked child has to close, and prepare it.
+
+        The system then takes bytes only when it can send them soon. Otherwise it would take megabytes at
+        once, and a server to which they take long to get would seem silent.
+        """
         self._socket = socket
+        with contextlib.suppress(OSError, AttributeError):  # a Unix socket has no such option
+            socket.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, _NOT_SENT)
 
     def set(self, connection: Any, name: bytes, number: int | None, generation: int) -> None:
         """Set a connection that is ready for use."""

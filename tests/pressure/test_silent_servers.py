@@ -65,6 +65,31 @@ def nobody() -> Iterator[str]:
 
 
 @pytest.fixture
+def dripping() -> Iterator[str]:
+    """Where a byte of one reply comes now and then; after some hundred bytes the connection ends."""
+    is_over = threading.Event()
+
+    def drip(link: socket.socket) -> None:
+        with link, contextlib.suppress(OSError):
+            link.send(b"+")
+            for _ in range(300):
+                link.send(b"x")
+                if is_over.wait(0.01):
+                    return
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=drip, args=[listener.accept()[0]], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        is_over.set()
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
 def frozen(start_server: Callable[[], Server]) -> Iterator[Server]:
     """A server that can be stopped by SIGSTOP."""
     server = start_server()
@@ -134,6 +159,16 @@ def test_connecting_to_a_server_that_never_answers_has_a_limit_of_its_own(flavou
             await queue.length()
 
     play(flavour, main, url=f"redis://{nobody}?socket_connect_timeout=0.3&{LONG}")
+
+
+def test_connecting_to_a_server_that_answers_byte_by_byte_has_the_same_limit(
+    flavour: str, dripping: str
+) -> None:
+    async def main(queue: Any) -> None:
+        with pytest.raises(ConnectionFailedError, match=r"no answer|[Tt]imeout"):
+            await queue.length()
+
+    play(flavour, main, url=f"redis://{dripping}?socket_connect_timeout=0.3&{LONG}")
 
 
 def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time(
@@ -258,6 +293,23 @@ def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: Serve
             queue.length()
         stopper.result()
         assert isinstance(caught.value.__cause__, ConnectionFailedError)
+
+
+def test_sigint_ends_an_operation_whose_reply_comes_byte_by_byte(
+    dripping: str, task: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.connection.STOP_TIMEOUT", 0.1)
+    with Queue("jobs", url=f"redis://{dripping}?{LONG}&socket_connect_timeout=1000") as queue:
+
+        def interrupt() -> None:
+            until(lambda: any(member._socket for member in queue._driver.connections.pool._members))
+            os.kill(os.getpid(), signal.SIGINT)
+
+        stopper = task(interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            queue.length()
+        stopper.result()
+        assert "no answer in time to an operation that was to be stopped" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])
