@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import QueueAlreadyExistsError
-from pressure.protocol.commands import atomic, attempt, blocking, check, executed
+from pressure.protocol.commands import atomic, attempt, blocking, check, executed, is_full
 from pressure.protocol.healing import heal
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation
 from pressure.protocol.problems import does_not_exist, in_use
@@ -175,6 +175,10 @@ def _begin_delete(ctx: Context) -> Operation[None]:
             yield Batch(((b"UNWATCH",),))
             raise does_not_exist(ctx)
         replies = yield Batch(atomic(*wake))
+        if is_full(
+            replies
+        ):  # no client can create it again there; those that wait read ``:bound`` each second
+            replies = [(yield Batch(wake[:1]))]
         if (done := executed(replies)) is not None:
             check(done)
             return

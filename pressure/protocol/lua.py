@@ -7,6 +7,8 @@ Rules:
       undoes itself. For the same reason it leaves the token in place while there is room.
     - A script of a client that holds the role, or has popped it, first compares the holder key.
     - A script that frees the role marks the id in the holder key as released.
+    - Where memory is full, a script may write only if it has written before. So those that take no memory
+      begin with a write that changes nothing (``even_if_full``), unless they pop something first.
     - Afterwards ``:not_full`` has one element if there is room, and none if there is not.
     - Each script returns a list: status, number of values stored, a detail, what it could not count, what it
       could not give back, and the values. ``scripts`` reads it.
@@ -58,6 +60,8 @@ local function try(...)
   if type(reply) == 'table' and reply.err then return reply.err end
   return nil
 end
+
+local function even_if_full() redis.pcall('RPOP', free, 0) end
 
 local function set_token(room)
   if redis.pcall('LLEN', not_full) == (room and 1 or 0) then return nil end
@@ -236,6 +240,7 @@ end
 local function main()
   local most, wait, number, size = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7]), tonumber(ARGV[8])
   local reliable = ARGV[9] == '1'
+  if held then even_if_full() end
   local status, name = taken_away()
   if status then return status, name end
   local bound = call('GET', bound_key)
@@ -299,6 +304,7 @@ local function acknowledge()
 end
 
 local function main()
+  even_if_full()
   local fine, refused, name = pcall(taken_away)
   if fine and refused then return refused, name end
   if fine and ARGV[5] ~= '0' then
@@ -319,6 +325,7 @@ CLOSE: Final = Script(
     _BEGINNING
     + b"""
 local function main()
+  even_if_full()
   local status, name = taken_away()
   if status then return status, name end
   if not call('GET', bound_key) then return 'gone' end
