@@ -7,6 +7,7 @@ does to them cannot be told. Those in ``EVERYWHERE`` concern all keys.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import combinations
 from typing import Final
 
 from .model import Operation, Verdict
@@ -66,8 +67,17 @@ def keys_of(operation: Operation, keys: Collection[str], models: Iterable[Model]
 def unknown_operations(
     operations: Iterable[Operation], models: Iterable[Model] = MODELS
 ) -> dict[str, Operation]:
-    """The first operation of those that nobody knows, by each key that it concerns."""
-    operations, found = list(operations), dict[str, Operation]()
+    """The first operation of those that nobody knows, by each key that it concerns.
+
+    Raises:
+        ValueError: two models know an operation.
+    """
+    operations, models, found = list(operations), list(models), dict[str, Operation]()
+    for one, other in combinations(models, 2):
+        if both := set(one.operations).intersection(other.operations):
+            raise ValueError(
+                f"the models {one.name} and {other.name} both know {min(both)}: give one of them"
+            )
     names = {name for name in {each.name for each in operations} if not is_known(name, models)}
     if not names:
         return found

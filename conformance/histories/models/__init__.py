@@ -2,7 +2,8 @@
 
 ``REDIS`` knows the commands on lists, strings, hashes, sets and sorted sets in the tables of the modules
 beside this one. To add a command, add a row to the table of its type. To have an object of your own judged,
-make a ``Model`` and hand it over: ``judged(history, [*MODELS, mine])``.
+make a ``Model`` and hand it over: ``judged(history, [*MODELS, mine])``. With ``redis_model`` you make a model
+of some tables, and rows of your own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .base import Model, Outcome, one_key
 from .hashes import HASHES
 from .keys import KEYS
 from .lists import LISTS
-from .redis import AnyOrder, Command, Refusal, Stored, on, redis_model
+from .redis import AnyOrder, Command, Refusal, Stored, number, on, redis_model
 from .sets import SETS
 from .sorted_sets import SORTED_SETS
 from .strings import STRINGS
@@ -33,6 +34,7 @@ __all__ = [
     "Outcome",
     "Refusal",
     "Stored",
+    "number",
     "on",
     "one_key",
     "redis_model",

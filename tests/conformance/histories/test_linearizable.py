@@ -6,7 +6,7 @@ import pytest
 
 from conformance.histories import Facts, History, Verdict
 from conformance.histories.linearizable import apart, check
-from conformance.histories.models import REDIS
+from conformance.histories.models import LISTS, REDIS, redis_model
 
 from .notation import history, operation, table
 
@@ -97,3 +97,8 @@ def test_keys_are_searched_apart_unless_an_operation_concerns_several() -> None:
 def test_what_no_model_knows_is_unknown_to_the_search_itself() -> None:
     assert judged("a LPOS x = 0 0 1\na LPOP = nil 2 3").answer == "unknown"
     assert judged("a LPOP x y = z 0 1").answer == "unknown"
+
+
+def test_two_models_that_know_the_same_operation_are_refused() -> None:
+    with pytest.raises(ValueError, match="the models redis and redis both know RPUSH: give one of them"):
+        check(history("a RPUSH x = 1 0 1"), [REDIS, redis_model({"RPUSH": LISTS["RPUSH"]})])
