@@ -8,9 +8,9 @@ digits.
 An operation of a queue is a method of ``pressure.Queue``: ``put`` and ``put_many`` with the values, ``get``
 with nothing and ``get_many`` with the most that it takes, ``close``. A ``receive`` is followed by an
 ``ack`` or a ``put_back`` of the same client with the value. An operation on a key is a Redis command in
-capitals, its first key the queue, the words behind it the argument, and its error a code such as
-``WRONGTYPE``. Two more are not operations but moments that a recorder saw: ``blocked``, since when the client
-is known to be waiting, and ``gone``, since when it is known not to.
+capitals, its first key the queue, the words behind it the argument (keys among them in UTF-8), and its error
+a code such as ``WRONGTYPE``. Two more are not operations but moments that a recorder saw: ``blocked``, since
+when the client is known to be waiting, and ``gone``, since when it is known not to.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ class Operation:
     def end(self) -> int:
         """When it came back, or never."""
         return NEVER if self.returned is None else self.returned
+
+    def keys_in(self, begin: int = 0, end: int | None = None) -> tuple[str, ...]:
+        """Its key, and the keys that some of its words are, in UTF-8."""
+        return self.queue, *(word.decode("utf-8", "backslashreplace") for word in self.argument[begin:end])
 
     def __str__(self) -> str:
         words = " ".join([self.name, *map(_shown, self.argument)])

@@ -60,8 +60,8 @@ def keys_of(operation: Operation, keys: Collection[str], models: Iterable[Model]
         return (operation.queue, *keys)
     if is_known(operation.name, ()):
         return (operation.queue,)
-    words = (word.decode("latin-1") for word in operation.argument)
-    return operation.queue, *(word for word in words if word in keys)
+    own, *words = operation.keys_in()
+    return own, *(word for word in words if word in keys)
 
 
 def unknown_operations(

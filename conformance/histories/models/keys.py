@@ -7,7 +7,7 @@ from typing import Final
 
 from ..model import NEVER, Operation
 from .base import Outcome, States
-from .redis import Command, Refusal, all_keys, number
+from .redis import Command, Refusal, number
 
 __all__ = ["KEYS"]
 
@@ -17,7 +17,7 @@ def _del(states: States, operation: Operation) -> Iterator[Outcome]:  # noqa: AR
 
 
 def _exists(states: States, operation: Operation) -> Iterator[Outcome]:
-    keys = all_keys(operation)
+    keys = operation.keys_in()
     there = {key for key, stored in zip(dict.fromkeys(keys), states, strict=True) if stored is not None}
     yield number(sum(key in there for key in keys)), states
 
@@ -54,8 +54,8 @@ def _rename(states: States, operation: Operation) -> Iterator[Outcome]:  # noqa:
 
 
 KEYS: Final[Mapping[str, Command]] = {
-    "DEL": Command(_del, all_keys), "UNLINK": Command(_del, all_keys), "EXISTS": Command(_exists, all_keys),
+    "DEL": Command(_del, Operation.keys_in), "UNLINK": Command(_del, Operation.keys_in),
+    "EXISTS": Command(_exists, Operation.keys_in), "RENAME": Command(_rename, Operation.keys_in),
     "TYPE": Command(_type), "EXPIRE": _expire(1000), "PEXPIRE": _expire(1), "PERSIST": Command(_persist),
-    "RENAME": Command(_rename, all_keys),
 }  # fmt: skip
 """What each command does."""

@@ -86,14 +86,15 @@ def _lrem(elements: Elements, words: Words) -> Answered:
     return number(removed), tuple(reversed(left) if count < 0 else left)
 
 
-def _keys_of_wait(operation: Operation) -> tuple[str, ...]:
-    return operation.queue, *(word.decode("latin-1") for word in operation.argument[:-1])
+def _waits_for(operation: Operation) -> tuple[str, ...]:
+    return operation.keys_in(0, -1)
 
 
 def _wait(pop: _Function, states: States, operation: Operation) -> Iterator[Outcome]:
     """A pop that waits, from the first list that is not empty. It answers nil when its time is over."""
-    keys, seconds = tuple(dict.fromkeys(_keys_of_wait(operation))), float(operation.argument[-1])
-    for place, (key, stored) in enumerate(zip(keys, states, strict=True)):
+    *others, seconds = operation.argument
+    names = dict(zip(_waits_for(operation), (operation.queue.encode(), *others), strict=True))
+    for place, (name, stored) in enumerate(zip(names.values(), states, strict=True)):
         if stored is None:
             continue
         if stored.kind != "list":
@@ -101,9 +102,9 @@ def _wait(pop: _Function, states: States, operation: Operation) -> Iterator[Outc
             return
         answer, left = pop(stored.value, ())
         after = with_value("list", stored, left, ())
-        yield (key.encode("latin-1"), *(answer or ())), (*states[:place], after, *states[place + 1 :])
+        yield (name, *(answer or ())), (*states[:place], after, *states[place + 1 :])
         return
-    if seconds:
+    if float(seconds):
         yield None, states
 
 
@@ -129,8 +130,8 @@ def _move(
     yield element, (with_value("list", source, left, ()), with_value("list", target, there, ()))
 
 
-def _keys_of_move(operation: Operation) -> tuple[str, ...]:
-    return operation.queue, operation.argument[0].decode("latin-1")
+def _both(operation: Operation) -> tuple[str, ...]:
+    return operation.keys_in(0, 1)
 
 
 def _named(words: Words) -> Words:
@@ -149,11 +150,11 @@ _ONE_KEY: Final[Mapping[str, _Function]] = {
 
 LISTS: Final[Mapping[str, Command]] = {
     **{name: on("list", (), function) for name, function in _ONE_KEY.items()},
-    "BLPOP": Command(partial(_wait, _lpop), _keys_of_wait),
-    "BRPOP": Command(partial(_wait, _rpop), _keys_of_wait),
-    "LMOVE": Command(partial(_move, _named, None), _keys_of_move),
-    "BLMOVE": Command(partial(_move, _named, 3), _keys_of_move),
-    "RPOPLPUSH": Command(partial(_move, _right_to_left, None), _keys_of_move),
-    "BRPOPLPUSH": Command(partial(_move, _right_to_left, 1), _keys_of_move),
+    "BLPOP": Command(partial(_wait, _lpop), _waits_for),
+    "BRPOP": Command(partial(_wait, _rpop), _waits_for),
+    "LMOVE": Command(partial(_move, _named, None), _both),
+    "BLMOVE": Command(partial(_move, _named, 3), _both),
+    "RPOPLPUSH": Command(partial(_move, _right_to_left, None), _both),
+    "BRPOPLPUSH": Command(partial(_move, _right_to_left, 1), _both),
 }
 """What each command does. A pop that waits takes effect when it is served."""

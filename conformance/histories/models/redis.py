@@ -22,7 +22,6 @@ __all__ = [
     "Refusal",
     "Stored",
     "Words",
-    "all_keys",
     "number",
     "on",
     "redis_model",
@@ -129,11 +128,6 @@ def with_value(kind: str, stored: Stored | None, value: Any, empty: Any) -> Stor
     if value == empty:
         return None
     return Stored(kind, value) if stored is None else stored._replace(value=value)
-
-
-def all_keys(operation: Operation) -> tuple[str, ...]:
-    """The keys of a command all of whose words are keys."""
-    return operation.queue, *(word.decode("latin-1") for word in operation.argument)
 
 
 def number(count: int) -> tuple[bytes, ...]:

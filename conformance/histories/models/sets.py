@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from ..model import Operation
 from .base import Outcome, States
-from .redis import WRONG_TYPE, AnyOrder, Command, Words, all_keys, number, on, with_value
+from .redis import WRONG_TYPE, AnyOrder, Command, Words, number, on, with_value
 
 __all__ = ["SETS"]
 
@@ -39,10 +39,6 @@ def _spop(states: States, operation: Operation) -> Iterator[Outcome]:
             yield (member,), (left,)
 
 
-def _keys_of_smove(operation: Operation) -> tuple[str, ...]:
-    return operation.queue, operation.argument[0].decode("latin-1")
-
-
 def _smove(states: States, operation: Operation) -> Iterator[Outcome]:
     source, target, (_, member) = states[0], states[-1], operation.argument
     if source is None:
@@ -63,7 +59,7 @@ def _combined(
     if any(each is not None and each.kind != "set" for each in states):
         yield WRONG_TYPE, states
         return
-    keys = all_keys(operation)
+    keys = operation.keys_in()
     stored = dict(zip(dict.fromkeys(keys), states, strict=True))
     members: Iterator[Members] = (each.value if (each := stored[key]) else frozenset() for key in keys)
     yield AnyOrder([(member,) for member in reduce(combine, members)]), states
@@ -74,9 +70,9 @@ SETS: Final[Mapping[str, Command]] = {
     "SCARD": on("set", frozenset(), lambda members, _: (number(len(members)), members)),
     "SISMEMBER": on("set", frozenset(), lambda members, words: (number(words[0] in members), members)),
     "SMEMBERS": on("set", frozenset(), lambda members, _: (AnyOrder((each,) for each in members), members)),
-    "SPOP": Command(_spop), "SMOVE": Command(_smove, _keys_of_smove),
-    "SINTER": Command(partial(_combined, frozenset.intersection), all_keys),
-    "SUNION": Command(partial(_combined, frozenset.union), all_keys),
-    "SDIFF": Command(partial(_combined, frozenset.difference), all_keys),
+    "SPOP": Command(_spop), "SMOVE": Command(_smove, lambda operation: operation.keys_in(0, 1)),
+    "SINTER": Command(partial(_combined, frozenset.intersection), Operation.keys_in),
+    "SUNION": Command(partial(_combined, frozenset.union), Operation.keys_in),
+    "SDIFF": Command(partial(_combined, frozenset.difference), Operation.keys_in),
 }  # fmt: skip
 """What each command does."""

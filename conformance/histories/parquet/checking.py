@@ -117,7 +117,7 @@ def pairs_in(table: pa.Table) -> Iterator[tuple[str, str, bool]]:
         own, *others = keys_of(operation, ())
         yield from ((own, other, True) for other in others)
         if not is_known(operation.name):
-            yield from ((own, word.decode("latin-1"), False) for word in operation.argument)
+            yield from ((own, word, False) for word in operation.keys_in()[1:])
 
 
 def together(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

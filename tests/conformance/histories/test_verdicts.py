@@ -115,6 +115,13 @@ def test_histories_that_nobody_can_judge_are_unknown(name: str) -> None:
     assert verdict.reason
 
 
+def test_keys_of_any_name_are_told_apart_and_found_again() -> None:
+    moved = "a RPUSH x = 1 0 1\na LMOVE ключ LEFT LEFT = x 2 3\na LPOP = nil 4 5"
+    popped = table("b BLPOP 0 = ключ x 6 7", "ключ")
+    assert worst(judged(History([*table(moved), *popped])).values()).answer == "ok"
+    assert worst(judged(History([*table(moved), *popped, *popped])).values()).answer == "illegal"
+
+
 def test_a_row_of_a_waiter_concerns_its_key_only() -> None:
     waiting = table("b BLPOP 0 ? 2\nb blocked 3 3")
     assert judged(History([*waiting, *table("a LPOP = x 0 1", "z")]))["linearizable"].answer == "illegal"
