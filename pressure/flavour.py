@@ -59,7 +59,7 @@ class Flavour(ABC):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"a {type(self).__name__} cannot be pickled or copied, since its connections belong to this process; "
+            f"a {type(self).__name__} cannot be pickled or copied: its connections belong to this process; "
             "make one in each process, of the same name and URL"
         )
 
