@@ -17,10 +17,9 @@ from .limits import crowded, falsely_closed, falsely_full, shared_role
 from .model import NEVER, Facts, History, Operation, Result, Verdict, worst
 from .ordering import falsely_empty, out_of_order
 from .scope import unknown_operations, unknown_verdict
-from .segments import Segment, segments
 from .values import Case, collected
 
-__all__ = ["RULES", "Segment", "check", "check_queue", "rules_of", "segments"]
+__all__ = ["RULES", "check", "check_queue", "rules_of"]
 
 Rule: TypeAlias = Callable[[Case], Iterable[Verdict]]
 

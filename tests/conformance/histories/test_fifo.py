@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.histories import Facts, History, fifo
-from conformance.histories.fifo import check, check_queue, rules_of, segments
+from conformance.histories.fifo import check, check_queue, rules_of
 
 from .notation import history, table
 
@@ -273,29 +273,6 @@ def test_values_put_twice_are_counted_and_their_order_is_unknown() -> None:
         check_queue(table(REPEATED + "c get = a 4 5\nc get ? 6"), EMPTY, "q")["no-loss"].answer == "unknown"
     )
     assert check_queue(table(REPEATED + "c get = a 4 5"), LEFT_A, "q")["no-loss"].answer == "unknown"
-
-
-def test_no_segment_ends_while_a_message_is_unacknowledged() -> None:
-    lines = table(
-        "p put a 0 1\nc receive = a 2 3\nc ack a 4 5\np put b 6 7\nc receive = b 8 9\nc put_back b 10 11"
-    )
-    parts = list(segments(lines))
-    assert [[each.name for each in part.operations] for part in parts] == [
-        ["put", "receive", "ack"],
-        ["put", "receive", "put_back"],
-    ]
-    assert [part.carried for part in parts] == [0, 0]
-
-
-def test_a_segment_begins_with_the_values_left_in_the_queue_and_its_closes() -> None:
-    lines = table("p put_many a b c 0 1\nc get = a 2 3\np close 4 5\nc get = b 6 7\nc get = c 8 9")
-    *_, last = segments(lines)
-    assert [str(each) for each in last.operations] == [
-        "p: put_many c -> ok",
-        "p: close -> ok",
-        "c: get -> c",
-    ]
-    assert (last.carried, last.last) == (2, True)
 
 
 def test_queues_are_judged_apart() -> None:

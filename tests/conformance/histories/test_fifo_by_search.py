@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.histories import Facts, Operation, worst
-from conformance.histories.fifo import check_queue, segments
+from conformance.histories.fifo import check_queue
 from conformance.histories.model import Answer
 
 from .generated import CORRUPTIONS, Action, actions, by_search, corrupted, played, uncertain_actions
@@ -79,22 +79,6 @@ def test_generated_histories_are_often_ok_and_often_illegal() -> None:
         answers[how, by_search(corrupted(operations, how, rng), Facts(final={"q": left})).answer] += 1
     assert all(answers[how, "illegal"] >= 10 for how in CORRUPTIONS)
     assert sum(answers[how, "ok"] for how in CORRUPTIONS) >= 40
-
-
-@QUICK
-@given(st.lists(actions, max_size=30), corruptions, rng, st.integers(1, 4), st.booleans())
-def test_segments_get_the_verdict_of_the_whole(
-    done: list[Action], how: str, rng: Random, size: int, final: bool
-) -> None:
-    operations, left = played(done)
-    operations = corrupted(operations, how, rng)
-    whole = answer(operations, Facts(final={"q": left}) if final else Facts())
-    parts = list(segments(operations, size))
-    last = Facts(final={"q": left}) if final else Facts()
-    verdicts = [answer(list(part.operations), last if part.last else Facts()) for part in parts]
-    assert ("illegal" in verdicts) == (whole == "illegal")
-    assert sum(len(part.operations) - part.carried for part in parts) == len(operations)
-    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
 
 
 def many(count: int) -> tuple[list[Operation], Facts]:
