@@ -193,6 +193,26 @@ def test_error_replies_become_exceptions_with_their_messages(
     assert str(error.value) == words
 
 
+@pytest.mark.parametrize(("said", "done"), [('"done": 2', 2), ('"text": "no room"', None)])
+def test_an_error_reply_says_how_much_was_put_if_the_client_knows(said: str, done: int | None) -> None:
+    process = ClientProcess(
+        program(f'print(\'{{"id": 1, "error": "QueueFullError", {said}}}\', flush=True); input(); input()')
+    )
+    with pytest.raises(QueueFullError) as error:
+        process.ask("put_many", {}, 10)
+    process.end(kill=False)
+    assert error.value.done == done
+
+
+def test_a_request_that_is_not_supported_leaves_the_process_running(embedded_server: Address) -> None:
+    with Environment(embedded_server, textbook()) as env:
+        queue: Any = env.created()
+        processes = list(queue._idle)
+        with pytest.raises(Unsupported):
+            queue.put_many([b"a"])
+        assert queue._idle == processes
+
+
 def test_an_adapter_command_that_cannot_be_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["--target", "embedded", "--adapter", "/nowhere/client --fast"])
