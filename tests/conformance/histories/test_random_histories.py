@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from random import Random
@@ -74,23 +76,43 @@ def test_a_changed_history_of_a_queue_is_convicted_only_if_no_order_explains_it(
     assert answers["illegal", False] > 3 * answers["ok", False] > 0
 
 
+def asked(address: Address, table: Sequence[str], clients: int, count: int) -> History:
+    """What a server answers to commands from several connections at once."""
+    notebook = Notebook()
+
+    def ask(place: int) -> None:
+        with RawConnection(address.host, address.port) as raw:
+            connection = RecordedConnection(raw, Recorder(f"c{place}", notebook))
+            for words in islice(commands(table, Random(place)), count):  # noqa: S311
+                with suppress(ErrorReply):
+                    connection.command(*words)
+
+    with RawConnection(address.host, address.port) as raw, ThreadPoolExecutor(clients) as pool:
+        raw.command("DEL", *KEYS)
+        for each in [pool.submit(ask, place) for place in range(clients)]:
+            each.result()
+        raw.command("DEL", *KEYS)
+    return History(notebook.operations)
+
+
 @pytest.mark.parametrize("server", ["embedded_server", "real_server"])
 def test_servers_answer_as_the_models_do(server: str, request: pytest.FixtureRequest) -> None:
-    """One connection after the other: each answer has to be the model's."""
-    address: Address = request.getfixturevalue(server)
-    rng, notebook = Random(1), Notebook()  # noqa: S311
+    """One connection, so that each answer has to be the model's."""
     table = [command for several in COMMANDS.values() for command in several if command[0] != "B"]
-    with RawConnection(address.host, address.port) as raw:
-        raw.command("DEL", *KEYS)
-        connection = RecordedConnection(raw, Recorder("c", notebook))
-        for words in islice(commands(table, rng), 3000):
-            with suppress(ErrorReply):
-                connection.command(*words)
-        raw.command("DEL", *KEYS)
-    recorded = History(notebook.operations)
+    recorded = asked(request.getfixturevalue(server), table, 1, 3000)
     verdict = linearizable.check(recorded)
     assert verdict.answer == "ok", as_text(recorded, verdict)
-    assert {each.name for each in recorded.operations if each.outcome == "ok"} >= {
-        each.split()[0] for each in table
-    }
+    done = {each.name for each in recorded.operations if each.outcome == "ok"}
+    assert done == {each.split()[0] for each in table}
     assert {each.error for each in recorded.operations} == {"", "WRONGTYPE", "ERR"}
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+@pytest.mark.parametrize("server", ["embedded_server", "real_server"])
+def test_several_connections_at_once_are_never_convicted(
+    server: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    table = [command for command in COMMANDS[kind] if command[0] != "B"]
+    recorded = asked(request.getfixturevalue(server), table, 4, 60)
+    verdict = linearizable.check(recorded)
+    assert verdict.answer == "ok", as_text(recorded, verdict)
