@@ -13,7 +13,7 @@ import contextlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeAlias, TypeVar
 
 from pressure.errors import QueueClosedError
 from pressure.methods import Form, Methods, definitions, like
@@ -53,6 +53,12 @@ class Flavour(ABC):
     def _server(self) -> tuple[str, Any]:
         """Which server and database it is on."""
         return self._where.address, self._where.kwargs.get("db") or 0
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled or copied, since its connections belong to this "
+            "process; make one in each process, of the same name and URL"
+        )
 
     def __repr__(self) -> str:
         flavour = type(self).__module__.removeprefix("pressure").removesuffix(".queue").removesuffix(".kinds")
