@@ -29,6 +29,10 @@ from pressure.text import printable
 #: How many redirections are followed; a cluster at rest needs one.
 _HOPS: Final = 5
 
+#: How many keys are asked for: in a command of more words, Redis hangs up on a client whose login it refused,
+#: and the client may not read why.
+_FEW: Final = 9
+
 #: Error codes of a server that cannot do the work at the moment.
 _UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN"})
 
@@ -185,7 +189,7 @@ def _reached(
 def _questions(keys: QueueKeys | None, service: str | None) -> tuple[Command, ...]:
     """The commands for our CLIENT ID, whether this node has the keys, and whether it is a master."""
     nothing: Command = (b"CLIENT", b"ID")
-    present: Command = nothing if keys is None else (b"EXISTS", *keys.all)
+    present: Command = nothing if keys is None else (b"EXISTS", *keys.all[:_FEW])
     return nothing, present, nothing if service is None else (b"ROLE",)
 
 

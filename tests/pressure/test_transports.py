@@ -43,8 +43,8 @@ def test_a_queue_works_with_passwords_users_and_databases(
     with redis.Redis(port=server.port, password="secret", db=5, protocol=protocol) as client:  # noqa: S106
         run(lambda queue: queue.create(), client=client)
         assert client.exists("__pressure__:jobs:bound")
-    refused(run, "cannot use", url=f"redis://:wrong@{where}")
-    refused(run, "cannot use", url=f"redis://{where}")
+    refused(run, "it does not accept this user name and password", url=f"redis://:wrong@{where}")
+    refused(run, "it wants a password", url=f"redis://{where}")
     refused(run, "cannot use", url=f"redis://:secret@127.0.0.1:{server.port}/77")
 
 
