@@ -31,11 +31,9 @@ _CODES: Final = {
     redis.exceptions.ClusterCrossSlotError: "CROSSSLOT",
     redis.exceptions.MasterDownError: "MASTERDOWN",
     redis.exceptions.BusyLoadingError: "LOADING",
+    redis.exceptions.AuthenticationError: "NOAUTH",
 }
 
-
-#: redis-py has one exception for several refusals of a login: how their texts begin, and their codes.
-_REFUSED_LOGINS: Final = (("invalid username-password", "WRONGPASS"), ("AUTH ", "ERR"), ("", "NOAUTH"))
 
 #: The last reply of the server of a directory when its process ends.
 FAREWELL: Final = "LOADING The process that runs this server ends; connect again"
@@ -60,8 +58,6 @@ def error_reply(error: redis.RedisError) -> ServerReplyError:
         NotDoneError: The reply is ``FAREWELL``.
     """
     text, code = str(error), _CODES.get(type(error))
-    if isinstance(error, redis.AuthenticationError):
-        code = next(code for beginning, code in _REFUSED_LOGINS if text.startswith(beginning))
     return checked(ServerReplyError(f"{code} {text}" if code and not text.startswith(code) else text))
 
 

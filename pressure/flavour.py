@@ -42,7 +42,10 @@ class Flavour(ABC):
         made = {name: each for name, each in definitions(cls) if inspect.getattr_static(cls, name) is each}
         for name, definition in made.items():  # a subclass may override a method
             run, returns = cls._runners[definition.form]
+            definition.define.__qualname__ = f"{cls.__name__}.{name}"  # in Python's errors about arguments
             setattr(cls, name, like(definition, cls._method(definition.define, run), returns))
+        if made and inspect.isfunction(cls.__init__):
+            cls.__init__.__qualname__ = f"{cls.__name__}.__init__"
         kinds = (base for base in cls.__mro__ if issubclass(base, Methods) and not issubclass(base, Flavour))
         if made and not vars(cls).get("__doc__"):  # a queue has the docstring of its kind
             cls.__doc__ = next(kinds).__doc__
@@ -56,8 +59,8 @@ class Flavour(ABC):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            f"a {type(self).__name__} cannot be pickled or copied, since its connections belong to this "
-            "process; make one in each process, of the same name and URL"
+            f"a {type(self).__name__} cannot be pickled or copied: its connections belong to this process; "
+            "make one in each process, of the same name and URL"
         )
 
     def __repr__(self) -> str:

@@ -201,8 +201,8 @@ _ROLES: Final = 4
 #: What is known about a dead holder, and the words that a problem adds to it.
 _DEAD: Final = {
     Liveness.OWN.value: ", an operation of this process that is over; the next operation frees it",
-    Liveness.GONE.value: ", whose connection is gone; whoever waits for the role frees it",
-    Liveness.SILENT.value: "; whoever waits for the role frees it",
+    Liveness.GONE.value: ", whose connection is gone; a client that waits for the role frees it",
+    Liveness.SILENT.value: "; a client that waits for the role frees it",
 }
 
 

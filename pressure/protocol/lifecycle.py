@@ -57,7 +57,9 @@ def _already(ctx: Context, key: bytes) -> QueueAlreadyExistsError:
     keys = ctx.keys
     shown = printable(key)
     if key == keys.bound:
-        return QueueAlreadyExistsError(f"queue {keys} already exists")
+        return QueueAlreadyExistsError(
+            f"queue {keys} already exists; with exist_ok, create accepts it if its bound is the same"
+        )
     if key in keys.twelve:
         return QueueAlreadyExistsError(
             f"queue {keys} cannot be created: key {shown} exists; an unfinished delete has left it (repair "

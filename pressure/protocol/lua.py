@@ -65,7 +65,7 @@ local function even_if_full() redis.pcall('RPOP', free, 0) end
 
 local function set_token(room)
   if redis.pcall('LLEN', not_full) == (room and 1 or 0) then return nil end
-  if not room then return try('DEL', not_full) end
+  if not room then return try('DEL', not_full) and try('RPOP', not_full) end
   return try('LPUSH', not_full, 0) or try('LTRIM', not_full, 0, 0)
 end
 
@@ -136,12 +136,23 @@ return {status, stored, detail or '', uncounted, stuck, values}
 PUT: Final = Script(
     _BEGINNING
     + b"""
-local function push(first, last, length)
+local function size_of(first, last)
   local size = 0
   for at = first, last do size = size + #ARGV[at] end
-  if count(KEYS[7], KEYS[8], last - first + 1, size) then error({err = uncounted}, 0) end
+  return size
+end
+
+-- What is counted and then refused is taken off the counters again.
+local function push(first, last, length)
+  if count(KEYS[7], KEYS[8], last - first + 1, size_of(first, last)) then error({err = uncounted}, 0) end
   for at = first, last, 1000 do
-    length = call('LPUSH', KEYS[6], unpack(ARGV, at, math.min(at + 999, last)))
+    local till = math.min(at + 999, last)
+    length = redis.pcall('LPUSH', KEYS[6], unpack(ARGV, at, till))
+    if type(length) == 'table' then
+      count(KEYS[7], KEYS[8], at - 1 - last, -size_of(at, last))
+      error(length, 0)
+    end
+    stored = till - first + 1
   end
   return length
 end
@@ -176,8 +187,7 @@ local function main()
   say(call, keep and me or mark)
   if keep then take() end
   if room > 0 then
-    length = push(8, 7 + room, length)
-    stored, token = room, false
+    length, token = push(8, 7 + room, length), false
     uncounted = set_token(limit == 0 or length < limit) or uncounted
   end
   return room < wanted and 'full' or 'ok'

@@ -115,6 +115,8 @@ def _claimed(
     replies = yield Batch((*claim, *then))
     hold.watched = True
     first, rest = replies[: len(claim)], replies[len(claim) :]
+    if isinstance(first[0], ServerReplyError):  # its own SET has broken the watch of before
+        rest = (yield Batch(((b"UNWATCH",), *then)))[1:]
     done = executed(first)
     if done is None:
         yield Batch(((b"UNWATCH",),))

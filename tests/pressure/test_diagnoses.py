@@ -117,7 +117,7 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     (({"producer_free": 0, "producer": OVER},), [f"held by {OVER.decode()}, an operation of this process that is over"]),
     (({"producer_free": 0, "producer": released(DEAD)},), []),
     (({"producer_free": 0, "producer": released(DEAD), "idle": 5},), ["held by a client that has not written its id"]),
-    (({"producer_free": 0},), ["held by a client that has not written its id; whoever waits for the role frees it"]),
+    (({"producer_free": 0},), ["held by a client that has not written its id; a client that waits for the role frees it"]),
     (({"producer_free": 0, "lease": 3.0},), ["held by a client whose lease ran out"]),
     # what is there, and room for more: the numbers are such that nothing but a sum will do
     ((lengths(7, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged", "the token"]),
