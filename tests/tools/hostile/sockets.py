@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import tempfile
 import traceback
 from collections.abc import Callable
 from typing import Final
@@ -52,7 +53,10 @@ def fuzz_sockets(frames: int, seed: int, progress: Callable[[int], None] = lambd
     faults, log = Faults(), logging.getLogger("miniredis")
     log.addHandler(faults)
     try:
-        with miniredis.start(proto_max_bulk_len="1mb") as server:
+        with (
+            tempfile.TemporaryDirectory() as folder,  # for BGREWRITEAOF
+            miniredis.start(dir=folder, appendonly=False, proto_max_bulk_len="1mb") as server,
+        ):
             supply = Frames(seed, command_names())
             crowd = Crowd((server.host, server.port), random.Random(seed))  # noqa: S311
             for done in range(0, frames, TURN):
