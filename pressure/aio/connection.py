@@ -51,7 +51,12 @@ class Connections(AsyncConnections):
     _lock = asyncio.Lock
 
     def _event_loop(self) -> object:
-        return asyncio.get_running_loop()
+        try:
+            return asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(
+                "pressure.aio needs asyncio, which does not run here; for Trio there is pressure.trio"
+            ) from None
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         connection, handshake = _made(query, member), Handshake(query, name)

@@ -139,7 +139,12 @@ class Connections(AsyncConnections):
     _lock = trio.Lock
 
     def _event_loop(self) -> object:
-        return trio.lowlevel.current_trio_token()
+        try:
+            return trio.lowlevel.current_trio_token()
+        except RuntimeError:
+            raise RuntimeError(
+                "pressure.trio needs Trio, which does not run here; for asyncio there is pressure.aio"
+            ) from None
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         where, stream, handshake = query.where, None, Handshake(query, name)

@@ -218,8 +218,6 @@ class Loading:
 
     def run(self, *, checks: bool, is_whole: bool) -> Generator[None, None, None]:
         """Loads everything; raises ``BadDataError`` or ``BadSnapshotError``."""
-        if checks:
-            self.reader.begin_checksum()
         version = self._read_version()
         self.damage = "the file ends too early"
         while (code := self.reader.byte()) != END:
@@ -233,7 +231,7 @@ class Loading:
                 raise self.refusal(f"there is no type {code} here")
             self.damage = "the file ends too early"
         if version >= CHECKED_FROM:
-            self._check_sum()
+            self._check_sum(checks=checks)
         if is_whole and not self.reader.is_over:
             raise self.refusal("the snapshot ends here, and the file does not")
 
@@ -264,10 +262,10 @@ class Loading:
             raise self.refusal(f"version {int(digits)} of the format is not one of 1 to {NEWEST}")
         return int(digits)
 
-    def _check_sum(self) -> None:
-        found = self.reader.end_checksum()
+    def _check_sum(self, *, checks: bool) -> None:
+        found = self.reader.checksum
         expected = int.from_bytes(self.reader.take(8), "little")
-        if found and expected and found != expected:
+        if checks and expected and found != expected:
             raise self.refusal("the checksum is wrong: the file is damaged")
 
     def _load_key(self, kind: int) -> Steps[None]:

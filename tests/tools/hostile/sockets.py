@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import random
-import tempfile
 import traceback
 from collections.abc import Callable
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from conformance.wire import Hangup, RawConnection, encode
@@ -54,8 +54,8 @@ def fuzz_sockets(frames: int, seed: int, progress: Callable[[int], None] = lambd
     log.addHandler(faults)
     try:
         with (
-            tempfile.TemporaryDirectory() as folder,  # for BGREWRITEAOF
-            miniredis.start(dir=folder, appendonly=False, proto_max_bulk_len="1mb") as server,
+            TemporaryDirectory() as folder,  # BGREWRITEAOF is among the frames
+            miniredis.start(proto_max_bulk_len="1mb", dir=folder, appendonly=False) as server,
         ):
             supply = Frames(seed, command_names())
             crowd = Crowd((server.host, server.port), random.Random(seed))  # noqa: S311

@@ -12,8 +12,8 @@ KINDS: Final = (
     Guilty(
         "completes without removing",
         "pressure/kinds/backup/operations.py",
-        'atomic((b"LREM", keys.processing, 1, item), ',
-        'atomic((b"LLEN", keys.processing), ',
+        'together((b"LREM", keys.processing, 1, item), ',
+        'together((b"LLEN", keys.processing), ',
         ("backup.complete", "backup.by-hand", "backup.envelope"),
     ),
     Guilty(
