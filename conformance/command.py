@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from .arguments import one_of
-from .clauses import CLAUSES, SUITES, Clause
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
+from .documents import CLAUSES, SUITES, Clause
 from .judging.environment import Client
 from .reports import Files, Reporting, failed, lines, why
 from .targets import TARGETS, NotInstalledError, Target, target_named

@@ -16,9 +16,9 @@ from typing import Any, Final
 import pytest
 
 from conformance.arguments import unknown
-from conformance.clauses import CLAUSES, SUITES, Clause
 from conformance.clients.adapter import Adapter
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents import CLAUSES, SUITES, Clause
 from conformance.judging.environment import Client
 from conformance.judging.runner import Judging, Outcome
 from conformance.targets import NotInstalledError, Target, target_named

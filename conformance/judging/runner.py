@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ..arguments import unknown
-from ..checks import CHECKS, Check
-from ..clauses import CLAUSES, SUITES, Clause
 from ..clients.flavours import FLAVOURS
+from ..documents import CHECKS, CLAUSES, SUITES, Check, Clause
 from ..failure import Evidence
 from ..targets import Address
 from ..wire import Hangup, RawConnection

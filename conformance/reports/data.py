@@ -25,7 +25,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..clauses import Clause
+from ..documents import Clause
 from ..judging.runner import Outcome
 from .model import Judgement, counted, plain_origin, suites_of, versions
 

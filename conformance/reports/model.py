@@ -11,7 +11,7 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from ..clauses import SUITES
+from ..documents import SUITES
 from ..judging.runner import Outcome
 
 __all__ = ["Judgement", "counted", "plain_origin", "suites_of", "versions"]

@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from ..checks import CHECKS, Check
-from ..clauses import Clause
+from ..documents import CHECKS, Check, Clause
 from ..failure import Evidence
 from ..judging.environment import Client, Environment
 from ..judging.runner import CHECK_LIMIT, Outcome, describe, run_check

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self
 
-from ..clauses import Clause
+from ..documents import Clause
 from ..failure import Evidence
 from ..judging.environment import Client
 from ..judging.runner import Outcome, describe, judge

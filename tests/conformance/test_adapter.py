@@ -14,12 +14,12 @@ import pytest
 
 import conformance.clients.adapter
 from conformance import command
-from conformance.clauses import CLAUSES
 from conformance.clients.adapter import Adapter
 from conformance.clients.adapter.__main__ import OPERATIONS as SERVED
 from conformance.clients.adapter.__main__ import serve
 from conformance.clients.adapter.client import OPERATIONS, Foreign
 from conformance.clients.adapter.process import ERRORS, AdapterError, ClientProcess
+from conformance.documents import CLAUSES
 from conformance.judging import runner
 from conformance.judging.capabilities import REASONS
 from conformance.judging.environment import Environment, Failure, Unsupported

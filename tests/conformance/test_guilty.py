@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents import CLAUSES
 from tests.tools.mutation.clauses import PARTIES, Court, Guilty
 from tests.tools.mutation.clauses.batches import BATCHES
 from tests.tools.mutation.clauses.servers import SERVERS

@@ -14,8 +14,7 @@ import pytest
 
 import pressure
 from conformance import command
-from conformance.checks import CHECKS
-from conformance.clauses import CLAUSES, Clause
+from conformance.documents import CHECKS, CLAUSES, Clause
 from conformance.judging import capabilities, runner
 from conformance.judging.environment import Environment, Failure
 from conformance.judging.runner import Outcome, judge_clause

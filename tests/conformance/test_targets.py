@@ -18,9 +18,8 @@ import pytest
 
 from conformance import command
 from conformance.bench.servers import miniredis
-from conformance.checks import CHECKS
-from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents import CHECKS, CLAUSES
 from conformance.judging import runner
 from conformance.judging.capabilities import LACKS, REASONS, capabilities_of
 from conformance.judging.environment import Environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...clauses import Clause
+from ...documents import Clause
 from ...judging.runner import Outcome
 from ..markup import escaped, tag
 from ..model import Judgement

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.histories import expect_explained
-from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents import CLAUSES
+from conformance.documents.histories import expect_explained
 from conformance.histories import Facts, Verdict, fifo
 from conformance.histories.runs import Plan, threads
 from conformance.judging.environment import Environment, Failure

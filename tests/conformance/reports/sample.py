@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from conformance.clauses import Clause, Level
+from conformance.documents import Clause, Level
 from conformance.failure import Evidence
 from conformance.judging.runner import Outcome, Verdict
 from conformance.reports import Judgement

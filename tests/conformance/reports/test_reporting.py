@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import conformance.command as command
-from conformance.checks import CHECKS
+from conformance.documents import CHECKS
 from conformance.failure import Evidence
 from conformance.judging import runner
 from conformance.judging.environment import Environment, Failure

@@ -114,7 +114,7 @@ KINDS: Final = (
         "pressure/kinds/reliable/lua.py",
         "read_due(share)\n",
         "share = 0\n",
-        ("reliable.due", "reliable.due-order"),
+        ("reliable.due",),
     ),
     Guilty(
         "lets all others wait behind what is due",
