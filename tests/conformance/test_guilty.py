@@ -14,9 +14,10 @@ import pytest
 
 from conformance.clients.flavours import FLAVOURS
 from conformance.documents import CLAUSES
-from tests.tools.mutation.clauses import PARTIES, Court, Guilty
+from tests.tools.mutation.clauses import EXCUSED, PARTIES, Court, Guilty, unconvicting
 from tests.tools.mutation.clauses.batches import BATCHES
 from tests.tools.mutation.clauses.servers import SERVERS
+from tests.tools.mutation.clauses.wire import WIRE
 
 AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""
@@ -75,7 +76,11 @@ def marked(party: Guilty) -> Any:
 
 
 @pytest.mark.parametrize("party", [marked(party) for party in PARTIES])
-def test_each_faulty_server_or_client_fails_its_clauses(party: Guilty, trial: Trial) -> None:
+def test_each_faulty_server_or_client_fails_its_clauses(
+    party: Guilty, trial: Trial, request: pytest.FixtureRequest
+) -> None:
+    if party in WIRE:
+        request.getfixturevalue("redis_7_0")
     convictions = trial(party)
     assert convictions.keys() == set(party.clauses)
     crashes = [why for why in convictions.values() if "Hangup" in why or "ConnectionError" in why]
@@ -92,6 +97,13 @@ def test_faulty_servers_and_clients_have_distinct_names_and_existing_clauses() -
     assert len({party.name for party in PARTIES}) == len(PARTIES) >= 6
     assert all(clause in CLAUSES for party in PARTIES for clause in party.clauses)
     assert {party.client for party in PARTIES} == {"sync", "plain"} <= FLAVOURS.keys()
+
+
+def test_every_clause_convicts_a_mutant() -> None:
+    convicting = {clause for party in PARTIES for clause in party.clauses}
+    assert unconvicting(convicting) == []
+    assert unconvicting(convicting - {"list.llen"}) == ["list.llen"]
+    assert EXCUSED.keys() <= CLAUSES.keys() - convicting, "what convicts a mutant needs no excuse"
 
 
 def test_a_patch_that_does_not_apply_is_reported() -> None:

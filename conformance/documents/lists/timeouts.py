@@ -24,9 +24,9 @@ from .talk import (
 def bpop_reply(env: Environment) -> None:
     """A blocking pop answers the key and the element."""
     talk = Talk(env)
-    talk.ask("RPUSH k 1 2")
+    talk.ask("RPUSH k 1 2 3")
     talk.expect("BLPOP k 0", array(talk.key("k"), b"1"))
-    talk.expect("BRPOP k 0", array(talk.key("k"), b"2"))
+    talk.expect("BRPOP k 0", array(talk.key("k"), b"3"))
 
 
 @notes("list.bpop.timeout-zero", "2, BLPOP / BRPOP")

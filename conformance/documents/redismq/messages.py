@@ -163,11 +163,11 @@ def inspects_pending(env: Environment) -> None:
 def informs(env: Environment) -> None:
     """The last id and both lengths are told."""
     queue = made(env)
-    *_, last = queue.push(b"1", b"2")
+    *_, last = queue.push(b"1", b"2", b"3")
     queue.pop()
     info = queue.info()
-    expect((info.last_id, info.undelivered, info.delivered), (last, 1, 1), "last id and lengths")
-    queue.ack(*queue.pop(), *(each.message for each in queue.pending()))
+    expect((info.last_id, info.undelivered, info.delivered), (last, 2, 1), "last id and lengths")
+    queue.ack(*queue.pop(2), *(each.message for each in queue.pending()))
     expect(queue.info().last_id, last, "the last id of an empty queue")
 
 

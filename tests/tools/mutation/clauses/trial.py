@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from conformance.command import main
+from conformance.documents import wire
 from conformance.judging import environment, runner
 from conformance.wire import connections
 
@@ -84,6 +85,7 @@ def hurried() -> int:
     for module in (environment, connections):
         vars(module)["PATIENCE"] = PATIENCE
     vars(runner)["CHECK_LIMIT"] = HUNG
+    vars(wire)["SHORTEN"] = 0.5
     vars(importlib.import_module("pressure.protocol.liveness"))["PROBE_INTERVAL"] = 0.05
     return main()
 
