@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from .clients.adapter import Adapter
     from .documents import CLAUSES, SUITES, Clause
-    from .judging.environment import Client, Environment, Failure, Judged, Unsupported
+    from .judging.environment import Broken, Client, Environment, Failure, Judged, Unsupported
     from .judging.runner import Judging, Outcome, judge, run
     from .targets import (
         TARGETS,
@@ -37,6 +37,7 @@ __all__ = [
     "TARGETS",
     "Adapter",
     "Address",
+    "Broken",
     "Clause",
     "Client",
     "Environment",

@@ -25,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
         description="Checks Redis servers and queue clients against every clause of the documents that they "
         "follow.",
         epilog="--target, --client, --adapter, --suite and --clause may be given several times. Exit "
-        "status: 0 every clause holds or is skipped, 1 some do not hold, 2 wrong arguments, or a target that "
-        "was asked for is not there.",
+        "status: 0 every clause that must hold was passed or not asked, 1 some were not, 2 wrong arguments, "
+        "or a target that was asked for is not there.",
     )
     made.add_argument(
         "--target", action="append", metavar="TARGET",
@@ -49,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--clause", action="append", type=one_of("clause", CLAUSES, "--list"), metavar="ID",
         help="judge only this clause, such as queue.fifo",
+    )  # fmt: skip
+    made.add_argument(
+        "--strict", action="store_true", help="let clauses of the levels should and may fail the run, too",
     )  # fmt: skip
     Files.add_options(made)
     made.add_argument(
@@ -80,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clients |= {command: adapter_of(command) for command in options.adapter}
     with Reporting(files, say) as run:
         return max(
-            judge_target(run, target, clauses, clients, asked_for=bool(options.target)) for target in targets
+            judge_target(run, target, clauses, clients, asked_for=bool(options.target), strict=options.strict)
+            for target in targets
         )
 
 
@@ -104,7 +108,7 @@ def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
 
 def judge_target(
     run: Reporting, target: Target, clauses: Sequence[Clause], clients: Mapping[str, Client],
-    *, asked_for: bool,
+    *, asked_for: bool, strict: bool,
 ) -> int:  # fmt: skip
     found = 0
     try:
@@ -114,7 +118,7 @@ def judge_target(
                 judged = run.judge(target.name, client, address, clauses, make)
                 for line in lines(judged.name, judged.outcomes):
                     say(line)
-                found |= failed(judged.outcomes)
+                found |= failed(judged.outcomes, strict=strict)
     except (NotInstalledError, OSError) as error:
         run.absent(target.name, len(clauses), str(error), excused=not asked_for)
         say(f"{target.name}: {error}{'' if asked_for else '; only miniredis is judged'}")

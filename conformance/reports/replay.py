@@ -61,7 +61,7 @@ class Replayer:
 
     def shown(self, outcome: Outcome, name: str, address: Address, client: Client) -> Outcome:
         """The outcome of a failed clause, with what was said when it was run again as evidence."""
-        if outcome.verdict != "failed" or outcome.evidence:
+        if not outcome.is_bad or outcome.evidence:
             return outcome  # it shows enough; and what runs on the engine says nothing on any wire
         begin = time.monotonic()
         if self._left <= 0:

@@ -87,7 +87,7 @@ class Reporting:
         if self._replayer is None:
             return
         for number, outcome in enumerate(found):
-            if outcome.verdict == "failed":
+            if outcome.is_bad:
                 progress.again(outcome)
                 found[number] = self._replayer.shown(outcome, name, address, client)
 

@@ -14,19 +14,29 @@ __all__ = ["Progress", "failed", "lines"]
 
 
 def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """A line for each suite, ``suite target: passed/total``, and one for each clause that was not passed."""
+    """A line for each suite, ``suite target: passed/asked``, and one for each reason, with its clauses."""
     for suite, mine in suites_of(outcomes).items():
         count = counted(mine)
-        judged, skipped = len(mine) - count["skipped"], count["skipped"]
-        yield f"{suite} {target}: {count['passed']}/{judged}" + (f" ({skipped} skipped)" if skipped else "")
+        beside = f" ({count['not asked']} not asked)" if count["not asked"] else ""
+        yield f"{suite} {target}: {count['passed']}/{len(mine) - count['not asked']}{beside}"
+        reasons: dict[tuple[str, str], list[str]] = {}
         for outcome in mine:
             if outcome.verdict != "passed":
-                yield readable(f"  {outcome.verdict} {outcome.clause.id}: {outcome.reason}")
+                reasons.setdefault((headed(outcome), outcome.reason), []).append(outcome.clause.id)
+        for (head, reason), ids in reasons.items():
+            yield readable(f"  {head} {', '.join(ids)}: {reason}")
 
 
-def failed(outcomes: Sequence[Outcome]) -> bool:
-    """Whether any clause does not hold."""
-    return any(outcome.verdict == "failed" for outcome in outcomes)
+def headed(outcome: Outcome) -> str:
+    """The verdict, with what is missing, or with the level of a clause that makes no run fail."""
+    if outcome.is_bad and not outcome.fails():
+        return f"{outcome.verdict} ({outcome.clause.level})"
+    return f"{outcome.verdict} ({', '.join(outcome.missing)})" if outcome.missing else outcome.verdict
+
+
+def failed(outcomes: Sequence[Outcome], *, strict: bool = False) -> bool:
+    """Whether any clause makes the run fail."""
+    return any(outcome.fails(strict=strict) for outcome in outcomes)
 
 
 class Progress:
@@ -39,14 +49,14 @@ class Progress:
 
     def __init__(self, name: str, total: int) -> None:
         self._name, self._total = name, total
-        self._done = self._failed = 0
+        self._done = self._bad = 0
 
     def __call__(self, outcome: Outcome) -> None:
         """Counts an outcome."""
         self._done += 1
-        self._failed += outcome.verdict == "failed"
+        self._bad += outcome.is_bad
         suite, clause = outcome.clause.suites[0], outcome.clause.id
-        self.say(f"{self._name} {self._done}/{self._total}, {self._failed} failed: {suite} {clause}")
+        self.say(f"{self._name} {self._done}/{self._total}, {self._bad} not passed: {suite} {clause}")
 
     def again(self, outcome: Outcome) -> None:
         """Tells that a check is run again, to record what is said."""

@@ -16,7 +16,7 @@ import pressure
 from conformance import command
 from conformance.documents import CHECKS, CLAUSES, Clause
 from conformance.judging import capabilities, runner
-from conformance.judging.environment import Environment, Failure
+from conformance.judging.environment import Broken, Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge_clause
 from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
 
@@ -96,7 +96,52 @@ def test_a_failure_is_reported_by_its_clause_and_in_the_exit_status(
     assert command.main(["--target", "embedded", "--clause", "create.saves-bound"]) == 1
     said = capsys.readouterr().out
     assert "protocol-0.15 embedded: 0/1" in said
-    assert "  failed create.saves-bound: wanted one thing, got another" in said
+    assert "  violated create.saves-bound: wanted one thing, got another" in said
+
+
+def test_what_is_only_allowed_fails_a_strict_run_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Environment) -> None:
+        raise Failure("it waits")
+
+    monkeypatch.setitem(CHECKS, "put.overfills", [fails])
+    asked = ["--target", "embedded", "--clause", "put.overfills"]
+    assert [command.main([*asked, *strict]) for strict in ([], ["--strict"])] == [0, 1]
+    assert capsys.readouterr().out.count("  violated (may) put.overfills: it waits") == 2
+
+
+def test_a_reason_is_told_once_with_all_its_clauses(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Environment) -> None:
+        raise Failure("no such command")
+
+    for clause in ("list.llen", "list.lrange"):
+        monkeypatch.setitem(CHECKS, clause, [fails])
+    asked = [word for clause in ("list.llen", "list.lindex", "list.lrange") for word in ("--clause", clause)]
+    assert command.main(["--target", "embedded", *asked]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:] == ["list-notes embedded: 1/3", "  violated list.llen, list.lrange: no such command"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "verdict"),
+    [
+        (Failure("wanted 1, got 2"), "violated"),
+        (pressure.QueueFullError("no room"), "violated"),
+        (TimeoutError("no reply"), "violated"),
+        (Broken("the client ended"), "error"),
+        (pressure.ConnectionFailedError("refused"), "error"),
+        (ZeroDivisionError(), "error"),
+        (Unsupported("not supported by the client: repair"), "not asked"),
+    ],
+)
+def test_a_verdict_means_one_thing(raised: Exception, verdict: str, embedded_server: Address) -> None:
+    def check(_: Environment) -> None:
+        raise raised
+
+    assert judge_with(check, embedded_server).verdict == verdict
 
 
 def test_every_clause_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,17 +159,17 @@ def judge_with(check: Any, address: Address, **clause: Any) -> Outcome:
         del CHECKS["asked"]
 
 
-def test_a_check_that_hangs_fails(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_hangs_is_an_error(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "CHECK_LIMIT", 0.2)
     release = threading.Event()
     outcome = judge_with(lambda _: release.wait(), embedded_server)
     release.set()
-    assert (outcome.verdict, "hung" in outcome.reason) == ("failed", True)
+    assert (outcome.verdict, "hung" in outcome.reason) == ("error", True)
 
 
-def test_an_unexpected_error_fails(embedded_server: Address) -> None:
+def test_an_unexpected_error_is_no_violation(embedded_server: Address) -> None:
     outcome = judge_with(lambda env: env.connect().command("QUIT") and env.nonsense(), embedded_server)
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "error"
     assert outcome.reason.startswith("AttributeError")
 
 
@@ -137,13 +182,13 @@ def test_a_server_that_hangs_up_fails(embedded_server: Address) -> None:
     assert judge_with(check, embedded_server).reason.startswith("Hangup")
 
 
-def test_a_skipped_clause_says_what_the_server_lacks(
+def test_a_clause_that_is_not_asked_says_what_the_server_lacks(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(capabilities.REASONS, "flying", "the server does not fly")
     assert judge_with(lambda _: None, embedded_server, needs=("able",)).verdict == "passed"
     outcome = judge_with(lambda _: None, embedded_server, needs=("able", "flying"))
-    assert (outcome.verdict, outcome.reason) == ("skipped", "the server does not fly")
+    assert (outcome.verdict, outcome.reason) == ("not asked", "the server does not fly")
 
 
 def answer(lacks: object) -> Any:
@@ -183,7 +228,7 @@ def test_a_password_is_used_and_not_shown(tmp_path: Path, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert f"list-notes redis://:***@127.0.0.1:{port}/15: 1/1" in said
     assert (
-        "skipped broker.database: the server asks for a password, and the clause is about clients without one"
+        "not asked (no-password) broker.database: the server asks for a password, and the clause is about clients without one"
         in said
     )
     assert "sesame" not in said

@@ -60,7 +60,7 @@ def test_a_failing_wire_clause_shows_the_request_and_both_replies(
     monkeypatch.setattr("conformance.documents.wire.GROUPS", {"lists": "set get"})
     monkeypatch.setattr("conformance.documents.wire.SHORTEN", 0.5)
     (outcome,) = judged(target, "wire.lists")
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "violated"
     sent, mine, other = outcome.evidence
     assert "SET" in sent.text.upper()
     wrong, right = (mine, other) if target == "embedded" else (other, mine)

@@ -163,7 +163,7 @@ def matrix_key_order(env: Environment) -> None:
 @notes("list.matrix.fifo", "6")
 def matrix_fifo(env: Environment) -> None:
     """Several clients that wait for one list are served in the order in which they blocked."""
-    line = waiters(env, "BLPOP k 0", "BRPOP k 0", "BLPOP k 0")
+    line = waiters(env, *["BLPOP k 0", "BRPOP k 0"] * 4)
     other = Talk(env)
     for place, waiter in enumerate(line):
         other.ask(f"LPUSH k {place}")

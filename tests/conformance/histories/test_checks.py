@@ -54,7 +54,7 @@ def test_a_client_that_loses_values_fails_and_the_operation_is_shown(embedded_se
         frozenset(CLAUSES["history.no-loss"].needs),
         lambda: Environment(embedded_server, made),
     )
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "violated"
     assert "was put, was not got, and is not in the queue" in outcome.reason
     assert "<svg" in outcome.evidence[0].markup
 

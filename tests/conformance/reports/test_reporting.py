@@ -76,7 +76,7 @@ def test_a_check_that_passes_when_it_is_run_again_has_still_failed(
     spoil(monkeypatch, fails_once)
     status, document, _ = judged(tmp_path, *ASKED)
     outcome = document["judgements"][0]["outcomes"][0]
-    assert (status, outcome["verdict"], outcome["reason"]) == (1, "failed", "not the first time")
+    assert (status, outcome["verdict"], outcome["reason"]) == (1, "violated", "not the first time")
     assert "passed when it was run again" in outcome["evidence"][0]["text"]
 
 

@@ -86,6 +86,7 @@ PROTOCOL: Final = (
     Guilty("says that a queue was closed when its time is over", LIFECYCLE, "        if not seconds:\n            return (yield from closed(ctx))\n", "        if not seconds:\n            return True\n", ("decided.wait-closed-times-out",)),
     # Delete
     Guilty("deletes what does not exist", LIFECYCLE, "        if not replies[-1]:\n", "        if replies[-1] < 0:\n", ("delete.needs-queue",)),
+    Guilty("deletes nothing that is closed", LIFECYCLE, "        if not replies[-1]:\n", '        if not replies[-1] or check((yield Batch(((b"EXISTS", keys.closed),))))[0]:\n', ("queue.paradigm", "delete.leaves-nothing", "delete.then-create")),
     Guilty("deletes the bound last", LIFECYCLE, '        (b"DEL", keys.bound),\n', '        (b"EXISTS", keys.bound),\n', ("delete.hides-first",)),
     Guilty("deletes the consumer's keys before the producer's", LIFECYCLE, "        for role in ROLES:\n", "        for role in reversed(ROLES):\n", ("delete.in-order",)),
     Guilty("does not wait for the roles of what it deletes", LIFECYCLE, "    while popped is None and absent < ctx.slice:\n", "    while popped is None and absent < 0:\n", ("delete.waits-for-roles",)),

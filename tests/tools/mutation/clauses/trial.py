@@ -77,7 +77,10 @@ class Court:
                 said = output.read()
         if status not in {0, 1}:
             raise ValueError(f"{party.name}: the suite did not run\n{said}")
-        return dict(re.findall(r"^  failed (\S+): (.*)$", said, re.MULTILINE))
+        told = re.findall(
+            r"^  (?:violated|error)(?: \(\w+\))? ((?:[\w.-]+, )*[\w.-]+): (.*)$", said, re.MULTILINE
+        )
+        return {clause: reason for clauses, reason in told for clause in clauses.split(", ")}
 
 
 def hurried() -> int:
