@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -80,6 +81,70 @@ def test_a_target_that_was_asked_for_has_to_be_there(capsys: pytest.CaptureFixtu
     assert command.main(["--target", "redis://127.0.0.1:1", "--clause", "create.saves-bound"]) == 2
 
 
+def test_several_targets_are_judged_at_once_and_reported_together(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, real_server: Address
+) -> None:
+    report, url = tmp_path / "run.json", real_server.url
+    asked = [*FEW, "--clause", "mq.info", "--json", str(report)]
+    targets = ["--target", "embedded", "--target", url, "--target", "redis://:secret@127.0.0.1:1"]
+    assert command.main([*targets, *asked], at_once=True) == 2
+    said = capsys.readouterr().out
+    assert "list-notes embedded: 1/1" in said
+    assert f"list-notes {url}: 1/1" in said
+    assert f"  {url}: not asked (reliable-queues) mq.info: the server has no MQ.* commands" in said
+    assert "secret" not in said
+    judged = {each["target"]: len(each["outcomes"]) for each in json.loads(report.read_text())["judgements"]}
+    assert judged == {"embedded": 3, url: 3, "redis://:***@127.0.0.1:1": 0}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_server")
+def test_sigterm_ends_all_that_is_judged_at_once(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with subprocess.Popen(
+        [sys.executable, "-m", "conformance", "--json", str(tmp_path / "run.json")],
+        env={**os.environ, "CONFORMANCE_REDIS_SERVER": str(noting(pid))}, stdout=subprocess.PIPE, text=True,
+    ) as judging:  # fmt: skip
+        assert judging.stdout is not None
+        while not judging.stdout.readline().startswith("real is"):
+            pass
+        judging.send_signal(signal.SIGTERM)
+        assert judging.wait(30) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert json.loads((tmp_path / "run.json").read_text())["complete"] is False
+
+
+def test_judge_takes_a_server(capsys: pytest.CaptureFixture[str], real_server: Address) -> None:
+    assert command.main(["judge", real_server.url, *FEW]) == 0
+    assert f"list-notes {real_server.url}: 1/1" in capsys.readouterr().out
+
+
+def test_judge_takes_a_client_and_asks_what_is_about_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    client = f"{sys.executable} -m conformance.clients.adapter"
+    assert command.main(["judge", "--adapter", client, *FEW]) == 0
+    said = capsys.readouterr().out
+    assert f"protocol-0.15 embedded {client}: 1/1" in said
+    assert "list-notes" not in said
+
+
+def test_judge_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["judge"])
+    assert (
+        "name a server, such as redis://127.0.0.1:6379, or a client with --adapter" in capsys.readouterr().err
+    )
+
+
+def test_where_there_is_no_terminal_progress_is_told_from_time_to_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.reports.terminal.FIRST", 0)
+    assert command.main(["--target", "embedded", *FEW]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["embedded 1/2, 0 not passed, about 0 s left: passed create.saves-bound"]
+
+
 def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["--target", "nonsense"])
@@ -122,7 +187,11 @@ def test_a_reason_is_told_once_with_all_its_clauses(
     asked = [word for clause in ("list.llen", "list.lindex", "list.lrange") for word in ("--clause", clause)]
     assert command.main(["--target", "embedded", *asked]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[1:] == ["list-notes embedded: 1/3", "  violated list.llen, list.lrange: no such command"]
+    assert said[1:] == [
+        "  violated list.llen: no such command",
+        "list-notes embedded: 1/3",
+        "  violated list.lrange: as list.llen",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -234,12 +303,19 @@ def test_a_password_is_used_and_not_shown(tmp_path: Path, capsys: pytest.Capture
     assert "sesame" not in said
 
 
-@pytest.mark.usefixtures("real_server")
-def test_sigterm_ends_the_server_that_the_run_started_and_removes_its_files(tmp_path: Path) -> None:
-    program, pid, folder = tmp_path / "redis", tmp_path / "pid", tmp_path / "folder"
-    folder.mkdir()
+def noting(pid: Path) -> Path:
+    """A redis-server that writes its process id into a file."""
+    program = pid.with_name("redis")
     program.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo $$ >{pid}\nexec {find_real_redis()} "$@"\n')
     program.chmod(0o755)
+    return program
+
+
+@pytest.mark.usefixtures("real_server")
+def test_sigterm_ends_the_server_that_the_run_started_and_removes_its_files(tmp_path: Path) -> None:
+    pid, folder = tmp_path / "pid", tmp_path / "folder"
+    folder.mkdir()
+    program = noting(pid)
     with subprocess.Popen(
         [sys.executable, "-m", "conformance", "--target", "real"],
         env={**os.environ, "TMPDIR": str(folder), "CONFORMANCE_REDIS_SERVER": str(program)},

@@ -7,10 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from conformance.reports import lines
 from conformance.reports.data import as_json
 from conformance.reports.junit import as_junit
-from conformance.reports.terminal import Progress
+from conformance.reports.terminal import Progress, told
 
 from .sample import CLAUSES, HOSTILE, RUN
 
@@ -81,7 +80,8 @@ def test_junit_totals_match_its_test_cases() -> None:
 
 def test_reports_escape_control_characters() -> None:
     """Control characters would break XML, and could write all over a terminal."""
-    for text in (as_junit(RUN), "\n".join(line for each in RUN for line in lines(each.name, each.outcomes))):
+    bad = [outcome for each in RUN for outcome in each.outcomes if outcome.is_bad]
+    for text in (as_junit(RUN), "\n".join(map(told, bad))):
         assert not {"\x1b", "\u202e", "\ud800"} & set(text)
         assert r"\x1b[31m" in text
 
@@ -89,10 +89,10 @@ def test_reports_escape_control_characters() -> None:
 def test_progress_is_shown_only_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    progress = Progress("good", 4)
+    progress = Progress("good", CLAUSES)
     progress(RUN[0].outcomes[0])
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     progress(RUN[0].outcomes[1])
     progress.clear()
-    assert "good 2/4, 1 not passed: lists pop.first" in capsys.readouterr().err
+    assert "good 2/4, 1 not passed, about 0 s left: violated pop.first" in capsys.readouterr().err
