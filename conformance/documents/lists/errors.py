@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...judging.environment import Environment
 from . import COUNT, MOVE, notes
-from .talk import OK, WRONG_TYPE, Talk, array, bulk, number, talk_all
+from .talk import OK, WRONG_TYPE, Talk, array, bulk, exchange, number
 
 
 @notes("list.wrong-type", "3")
@@ -38,12 +38,11 @@ def wrong_type_move(env: Environment) -> None:
     talk.expect("EXISTS none", number(0))
 
 
-@notes("list.wrong-type.count", "3", needs=COUNT)
-def wrong_type_count(env: Environment) -> None:
-    """So do pops with a count, of 0 too."""
-    talk_all(
-        env, ("SET s v", OK), ("LPOP s 0", WRONG_TYPE), ("LPOP s 1", WRONG_TYPE), ("RPOP s 2", WRONG_TYPE), ("GET s", bulk(b"v")),
-    )  # fmt: skip
+exchange(
+    "list.wrong-type.count", "3", "So do pops with a count, of 0 too.",
+    "SET s v => +OK", "LPOP s 0 => -WRONGTYPE", "LPOP s 1 => -WRONGTYPE", "RPOP s 2 => -WRONGTYPE",
+    "GET s => 'v'", needs=COUNT,
+)  # fmt: skip
 
 
 @notes("list.wrong-arity", "3")

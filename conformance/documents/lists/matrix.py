@@ -4,70 +4,33 @@ from __future__ import annotations
 
 from ...judging.environment import Environment, expect
 from . import COUNT, MOVE, notes
-from .talk import (
-    NULL,
-    NULL_ARRAY,
-    OK,
-    WRONG_TYPE,
-    Talk,
-    array,
-    bulk,
-    expect_served,
-    number,
-    talk_all,
-    waiters,
-)
+from .talk import NULL_ARRAY, Talk, array, bulk, exchange, expect_served, number, waiters
 
-
-@notes("list.reliable.take", "5", needs=MOVE)
-def reliable_take(env: Environment) -> None:
-    """To take is to move an item to a processing list: it is always in one of the two."""
-    talk = Talk(env)
-    talk.ask("LPUSH k 1 2 3")
-    for taken, left in ((b"1", 2), (b"2", 1), (b"3", 0)):
-        talk.expect("LMOVE k t RIGHT LEFT", bulk(taken))
-        talk.expect("LLEN k", number(left))
-        talk.expect("LLEN t", number(3 - left))
-    talk.expect("LRANGE t 0 -1", array(b"3", b"2", b"1"))
-
-
-@notes("list.reliable.ack", "5")
-def reliable_ack(env: Environment) -> None:
-    """LREM with a count of 1 acknowledges one item, and only one of equal ones."""
-    talk_all(
-        env, ("LPUSH t job job other", number(3)), ("LREM t 1 job", number(1)), ("LLEN t", number(2)),
-        ("LREM t 1 job", number(1)), ("LREM t 1 job", number(0)), ("LRANGE t 0 -1", array(b"other")),
-    )  # fmt: skip
-
-
-@notes("list.reliable.requeue", "5", needs=MOVE)
-def reliable_requeue(env: Environment) -> None:
-    """What was not acknowledged can be moved back to the end it is taken from."""
-    talk_all(
-        env, ("LPUSH k 1 2 3", number(3)), ("LMOVE k t RIGHT LEFT", bulk(b"1")), ("LMOVE t k RIGHT RIGHT", bulk(b"1")),
-        ("EXISTS t", number(0)), ("LRANGE k 0 -1", array(b"3", b"2", b"1")),
-    )  # fmt: skip
-
-
-@notes("list.matrix.both-ends", "6", needs=COUNT)
-def matrix_both_ends(env: Environment) -> None:
-    """Pushes and pops at both ends, with and without a count."""
-    talk_all(
-        env, ("LPUSH k b a", number(2)), ("RPUSH k c d e", number(5)), ("LPOP k", bulk(b"a")), ("RPOP k", bulk(b"e")),
-        ("LPOP k 2", array(b"b", b"c")), ("RPOP k 2", array(b"d")), ("LPOP k", NULL), ("RPOP k 2", NULL_ARRAY),
-    )  # fmt: skip
-
-
-@notes("list.matrix.pipeline", "6", needs=MOVE)
-def matrix_pipeline(env: Environment) -> None:
-    """An item goes from queue to processing list to acknowledgement, and nothing is left."""
-    talk = Talk(env)
-    for job in (b"1", b"2", b"3"):
-        talk.ask(f"LPUSH k {job.decode()}")
-    for job in (b"1", b"2", b"3"):
-        talk.expect("LMOVE k t RIGHT LEFT", bulk(job))
-        talk.expect(f"LREM t 1 {job.decode()}", number(1))
-    talk.expect("EXISTS k t", number(0))
+exchange(
+    "list.reliable.take", "5", "To take is to move an item to a processing list: it is always in one of the two.",
+    "LPUSH k 1 2 3 => 3", "LMOVE k t RIGHT LEFT => '1'", "LLEN k => 2", "LLEN t => 1", "LMOVE k t RIGHT LEFT => '2'",
+    "LLEN k => 1", "LLEN t => 2", "LMOVE k t RIGHT LEFT => '3'", "EXISTS k => 0", "LRANGE t 0 -1 => [3 2 1]", needs=MOVE,
+)  # fmt: skip
+exchange(
+    "list.reliable.ack", "5", "LREM with a count of 1 acknowledges one item, and only one of equal ones.",
+    "LPUSH t job job other => 3", "LREM t 1 job => 1", "LLEN t => 2", "LREM t 1 job => 1",
+    "LREM t 1 job => 0", "LRANGE t 0 -1 => [other]",
+)  # fmt: skip
+exchange(
+    "list.reliable.requeue", "5", "What was not acknowledged can be moved back to the end it is taken from.",
+    "LPUSH k 1 2 3 => 3", "LMOVE k t RIGHT LEFT => '1'", "LMOVE t k RIGHT RIGHT => '1'", "EXISTS t => 0",
+    "LRANGE k 0 -1 => [3 2 1]", needs=MOVE,
+)  # fmt: skip
+exchange(
+    "list.matrix.both-ends", "6", "Pushes and pops at both ends, with and without a count.",
+    "LPUSH k b a => 2", "RPUSH k c d e => 5", "LPOP k => 'a'", "RPOP k => 'e'", "LPOP k 2 => [b c]",
+    "RPOP k 2 => [d]", "LPOP k => nil", "RPOP k 2 => nil array", needs=COUNT,
+)  # fmt: skip
+exchange(
+    "list.matrix.pipeline", "6", "An item goes from queue to processing list to acknowledgement, and nothing is left.",
+    "LPUSH k 1 2 => 2", "LMOVE k t RIGHT LEFT => '1'", "LREM t 1 1 => 1", "LMOVE k t RIGHT LEFT => '2'", "LREM t 1 2 => 1",
+    "EXISTS k t => 0", needs=MOVE,
+)  # fmt: skip
 
 
 @notes("list.matrix.blocking", "6")
@@ -93,15 +56,13 @@ def matrix_last_pop(env: Environment) -> None:
             expect(talk.ask("EXISTS k"), number(left), f"EXISTS after {pop}")
 
 
-@notes("list.matrix.cross-list", "6", needs=MOVE)
-def matrix_cross_list(env: Environment) -> None:
-    """A move between two lists happens wholly or not at all."""
-    talk_all(
-        env, ("SET s v", OK), ("RPUSH k 1 2", number(2)), ("LMOVE k t LEFT RIGHT", bulk(b"1")),
-        ("LRANGE k 0 -1", array(b"2")), ("LRANGE t 0 -1", array(b"1")), ("LMOVE t s LEFT LEFT", WRONG_TYPE),
-        ("LMOVE s t LEFT LEFT", WRONG_TYPE), ("LMOVE none t LEFT LEFT", NULL), ("LRANGE t 0 -1", array(b"1")),
-        ("LRANGE k 0 -1", array(b"2")), ("EXISTS none", number(0)),
-    )  # fmt: skip
+exchange(
+    "list.matrix.cross-list", "6", "A move between two lists happens wholly or not at all.",
+    "SET s v => +OK", "RPUSH k 1 2 => 2", "LMOVE k t LEFT RIGHT => '1'", "LRANGE k 0 -1 => [2]",
+    "LRANGE t 0 -1 => [1]", "LMOVE t s LEFT LEFT => -WRONGTYPE", "LMOVE s t LEFT LEFT => -WRONGTYPE",
+    "LMOVE none t LEFT LEFT => nil", "LRANGE t 0 -1 => [1]", "LRANGE k 0 -1 => [2]", "EXISTS none => 0",
+    needs=MOVE,
+)  # fmt: skip
 
 
 @notes("list.matrix.types", "6")
@@ -125,13 +86,10 @@ def matrix_types(env: Environment) -> None:
             expect(talk.ask(line)[:1], b"-", f"{line} after {kind}")
 
 
-@notes("list.matrix.ack", "6")
-def matrix_ack(env: Environment) -> None:
-    """LREM acknowledges one item in the processing list."""
-    talk_all(
-        env, ("LPUSH t one two three", number(3)), ("LREM t 1 two", number(1)), ("LREM t 1 two", number(0)),
-        ("LRANGE t 0 -1", array(b"three", b"one")),
-    )  # fmt: skip
+exchange(
+    "list.matrix.ack", "6", "LREM acknowledges one item in the processing list.",
+    "LPUSH t one two three => 3", "LREM t 1 two => 1", "LREM t 1 two => 0", "LRANGE t 0 -1 => [three one]",
+)  # fmt: skip
 
 
 @notes("list.matrix.move-wakes", "6", needs=MOVE)
@@ -145,19 +103,11 @@ def matrix_move_wakes(env: Environment) -> None:
     other.expect("EXISTS k", number(0))
 
 
-@notes("list.matrix.key-order", "6")
-def matrix_key_order(env: Environment) -> None:
-    """Of several keys with elements the first in the command serves."""
-    talk = Talk(env)
-    talk.ask("RPUSH k 1 2")
-    talk.ask("RPUSH t 3 4")
-    for line, key, element in (
-        ("BLPOP t k 0", "t", b"3"),
-        ("BRPOP k t 0", "k", b"2"),
-        ("BLPOP k t 0", "k", b"1"),
-    ):
-        talk.expect(line, array(talk.key(key), element))
-    talk.expect("LLEN t", number(1))
+exchange(
+    "list.matrix.key-order", "6", "Of several keys with elements the first in the command serves.",
+    "RPUSH k 1 2 => 2", "RPUSH t 3 4 => 2", "BLPOP t k 0 => [t 3]", "BRPOP k t 0 => [k 2]", "BLPOP k t 0 => [k 1]",
+    "LLEN t => 1",
+)  # fmt: skip
 
 
 @notes("list.matrix.fifo", "6")

@@ -6,28 +6,17 @@ from ...judging.environment import Environment, expect
 from ..large import LARGE, MANY, gist, many
 from ..registry import check
 from . import COUNT, notes
-from .talk import EMPTY, NULL, NULL_ARRAY, OK, Talk, array, bulk, number, talk_all
+from .talk import Talk, array, bulk, exchange, number
 
-
-@notes("list.missing-is-empty", "1")
-def missing_is_empty(env: Environment) -> None:
-    """A key that does not exist counts as an empty list."""
-    talk_all(
-        env, ("LLEN none", number(0)), ("LRANGE none 0 -1", EMPTY), ("LINDEX none 0", NULL), ("LPOP none", NULL),
-        ("LREM none 0 a", number(0)), ("LTRIM none 0 0", OK), ("EXISTS none", number(0)),
-    )  # fmt: skip
-
-
-@notes("list.push-creates", "1")
-def push_creates(env: Environment) -> None:
-    """A push creates the list."""
-    talk_all(
-        env,
-        ("LPUSH k a", number(1)),
-        ("RPUSH t a", number(1)),
-        ("EXISTS k t", number(2)),
-        ("TYPE k", b"+list\r\n"),
-    )
+exchange(
+    "list.missing-is-empty", "1", "A key that does not exist counts as an empty list.",
+    "LLEN none => 0", "LRANGE none 0 -1 => []", "LINDEX none 0 => nil", "LPOP none => nil",
+    "LREM none 0 a => 0", "LTRIM none 0 0 => +OK", "EXISTS none => 0",
+)  # fmt: skip
+exchange(
+    "list.push-creates", "1", "A push creates the list.",
+    "LPUSH k a => 1", "RPUSH t a => 1", "EXISTS k t => 2", "TYPE k => +list",
+)  # fmt: skip
 
 
 @notes("list.last-pop-deletes", "1")
@@ -44,58 +33,26 @@ def last_pop_deletes(env: Environment) -> None:
         expect(talk.ask("EXISTS k"), number(0), f"EXISTS after {taker}")
 
 
-@notes("list.lpush-rpop", "1")
-def lpush_rpop(env: Environment) -> None:
-    """What goes in by LPUSH comes out by RPOP in the same order."""
-    talk = Talk(env)
-    for word in ("1", "2", "3"):
-        talk.ask(f"LPUSH k {word}")
-    for value in (b"1", b"2", b"3"):
-        talk.expect("RPOP k", bulk(value))
-
-
-@notes("list.rpush-lpop", "1")
-def rpush_lpop(env: Environment) -> None:
-    """What goes in by RPUSH comes out by LPOP in the same order."""
-    talk = Talk(env)
-    for word in ("1", "2", "3"):
-        talk.ask(f"RPUSH k {word}")
-    for value in (b"1", b"2", b"3"):
-        talk.expect("LPOP k", bulk(value))
-
-
-@notes("list.lpush.prepends", "2, LPUSH / RPUSH")
-def lpush_prepends(env: Environment) -> None:
-    """LPUSH puts its elements in front, one after the other."""
-    talk_all(
-        env,
-        ("RPUSH k z", number(1)),
-        ("LPUSH k a b c", number(4)),
-        ("LRANGE k 0 -1", array(b"c", b"b", b"a", b"z")),
-    )
-
-
-@notes("list.rpush.appends", "2, LPUSH / RPUSH")
-def rpush_appends(env: Environment) -> None:
-    """RPUSH puts its elements at the end, in order."""
-    talk_all(
-        env,
-        ("RPUSH k z", number(1)),
-        ("RPUSH k a b c", number(4)),
-        ("LRANGE k 0 -1", array(b"z", b"a", b"b", b"c")),
-    )
-
-
-@notes("list.push.length", "2, LPUSH / RPUSH")
-def push_length(env: Environment) -> None:
-    """A push answers the new length."""
-    talk_all(
-        env,
-        ("LPUSH k a", number(1)),
-        ("RPUSH k b c", number(3)),
-        ("LPUSH k d", number(4)),
-        ("LLEN k", number(4)),
-    )
+exchange(
+    "list.lpush-rpop", "1", "What goes in by LPUSH comes out by RPOP in the same order.",
+    "LPUSH k 1 => 1", "LPUSH k 2 => 2", "LPUSH k 3 => 3", "RPOP k => '1'", "RPOP k => '2'", "RPOP k => '3'",
+)  # fmt: skip
+exchange(
+    "list.rpush-lpop", "1", "What goes in by RPUSH comes out by LPOP in the same order.",
+    "RPUSH k 1 => 1", "RPUSH k 2 => 2", "RPUSH k 3 => 3", "LPOP k => '1'", "LPOP k => '2'", "LPOP k => '3'",
+)  # fmt: skip
+exchange(
+    "list.lpush.prepends", "2, LPUSH / RPUSH", "LPUSH puts its elements in front, one after the other.",
+    "RPUSH k z => 1", "LPUSH k a b c => 4", "LRANGE k 0 -1 => [c b a z]",
+)  # fmt: skip
+exchange(
+    "list.rpush.appends", "2, LPUSH / RPUSH", "RPUSH puts its elements at the end, in order.",
+    "RPUSH k z => 1", "RPUSH k a b c => 4", "LRANGE k 0 -1 => [z a b c]",
+)  # fmt: skip
+exchange(
+    "list.push.length", "2, LPUSH / RPUSH", "A push answers the new length.",
+    "LPUSH k a => 1", "RPUSH k b c => 3", "LPUSH k d => 4", "LLEN k => 4",
+)  # fmt: skip
 
 
 @notes("list.push.binary", "2, LPUSH / RPUSH")
@@ -107,75 +64,44 @@ def push_binary(env: Environment) -> None:
         expect(connection.command("LPOP", key), bulk(value), "what comes out")
 
 
-@notes("list.pushx.existing", "2, LPUSHX / RPUSHX", level="may")
-def pushx_existing(env: Environment) -> None:
-    """LPUSHX and RPUSHX push to a list that exists, and answer its length."""
-    talk_all(
-        env, ("RPUSH k m", number(1)), ("LPUSHX k a b", number(3)), ("RPUSHX k y z", number(5)),
-        ("LRANGE k 0 -1", array(b"b", b"a", b"m", b"y", b"z")),
-    )  # fmt: skip
-
-
-@notes("list.pushx.missing", "2, LPUSHX / RPUSHX", level="may")
-def pushx_missing(env: Environment) -> None:
-    """On a missing key LPUSHX and RPUSHX answer 0 and create nothing."""
-    talk_all(env, ("LPUSHX k a", number(0)), ("RPUSHX k a", number(0)), ("EXISTS k", number(0)))
-
-
-@notes("list.pop.one", "2, LPOP / RPOP")
-def pop_one(env: Environment) -> None:
-    """Without a count a pop answers one element as a bulk string."""
-    talk_all(
-        env,
-        ("RPUSH k 1 2 3", number(3)),
-        ("LPOP k", bulk(b"1")),
-        ("RPOP k", bulk(b"3")),
-        ("LLEN k", number(1)),
-    )
-
-
-@notes("list.pop.missing", "2, LPOP / RPOP")
-def pop_missing(env: Environment) -> None:
-    """Without a count a pop from a missing key answers a null bulk string."""
-    talk_all(env, ("LPOP none", NULL), ("RPOP none", NULL))
-
-
-@notes("list.pop.count", "2, LPOP / RPOP", needs=COUNT)
-def pop_count(env: Environment) -> None:
-    """With a count a pop answers an array of up to so many elements, in the order of popping."""
-    talk_all(
-        env, ("RPUSH k 1 2 3 4 5 6", number(6)), ("LPOP k 2", array(b"1", b"2")), ("RPOP k 2", array(b"6", b"5")),
-        ("LPOP k 9", array(b"3", b"4")), ("EXISTS k", number(0)),
-    )  # fmt: skip
-
-
-@notes("list.pop.count-one", "2, LPOP / RPOP", needs=COUNT)
-def pop_count_one(env: Environment) -> None:
-    """With a count of 1 it is an array still."""
-    talk_all(env, ("RPUSH k 1 2", number(2)), ("LPOP k 1", array(b"1")), ("RPOP k 1", array(b"2")))
-
-
-@notes("list.pop.count-zero", "2, LPOP / RPOP", needs=COUNT)
-def pop_count_zero(env: Environment) -> None:
-    """With a count of 0 the array is empty, and nothing is taken."""
-    talk_all(env, ("RPUSH k 1", number(1)), ("LPOP k 0", EMPTY), ("RPOP k 0", EMPTY), ("LLEN k", number(1)))
-
-
-@notes("list.pop.count-missing", "2, LPOP / RPOP", needs=COUNT)
-def pop_count_missing(env: Environment) -> None:
-    """With a count a pop from a missing key answers a null array, for a count of 0 or 1 too (the notes
-    leave a null bulk string open there; Redis does not).
-    """
-    talk_all(env, ("LPOP none 0", NULL_ARRAY), ("LPOP none 1", NULL_ARRAY), ("RPOP none 5", NULL_ARRAY))
-
-
-@notes("list.pop.count-bad", "2, LPOP / RPOP", needs=COUNT)
-def pop_count_bad(env: Environment) -> None:
-    """A negative count, or one that is no number, is an error and takes nothing."""
-    refused = b"-ERR value is out of range, must be positive\r\n"
-    talk_all(
-        env, ("RPUSH k 1", number(1)), ("LPOP k -1", refused), ("RPOP k x", refused), ("LLEN k", number(1))
-    )
+exchange(
+    "list.pushx.existing", "2, LPUSHX / RPUSHX", "LPUSHX and RPUSHX push to a list that exists, and answer its length.",
+    "RPUSH k m => 1", "LPUSHX k a b => 3", "RPUSHX k y z => 5", "LRANGE k 0 -1 => [b a m y z]", level="may",
+)  # fmt: skip
+exchange(
+    "list.pushx.missing", "2, LPUSHX / RPUSHX", "On a missing key LPUSHX and RPUSHX answer 0 and create nothing.",
+    "LPUSHX k a => 0", "RPUSHX k a => 0", "EXISTS k => 0", level="may",
+)  # fmt: skip
+exchange(
+    "list.pop.one", "2, LPOP / RPOP", "Without a count a pop answers one element as a bulk string.",
+    "RPUSH k 1 2 3 => 3", "LPOP k => '1'", "RPOP k => '3'", "LLEN k => 1",
+)  # fmt: skip
+exchange(
+    "list.pop.missing", "2, LPOP / RPOP", "Without a count a pop from a missing key answers a null bulk string.",
+    "LPOP none => nil", "RPOP none => nil",
+)  # fmt: skip
+exchange(
+    "list.pop.count", "2, LPOP / RPOP", "With a count a pop answers an array of up to so many elements, in the order of popping.",
+    "RPUSH k 1 2 3 4 5 6 => 6", "LPOP k 2 => [1 2]", "RPOP k 2 => [6 5]", "LPOP k 9 => [3 4]",
+    "EXISTS k => 0", needs=COUNT,
+)  # fmt: skip
+exchange(
+    "list.pop.count-one", "2, LPOP / RPOP", "With a count of 1 it is an array still.",
+    "RPUSH k 1 2 => 2", "LPOP k 1 => [1]", "RPOP k 1 => [2]", needs=COUNT,
+)  # fmt: skip
+exchange(
+    "list.pop.count-zero", "2, LPOP / RPOP", "With a count of 0 the array is empty, and nothing is taken.",
+    "RPUSH k 1 => 1", "LPOP k 0 => []", "RPOP k 0 => []", "LLEN k => 1", needs=COUNT,
+)  # fmt: skip
+exchange(
+    "list.pop.count-missing", "2, LPOP / RPOP", "With a count a pop from a missing key answers a null array, for a count of 0 or 1 too (the notes leave a null bulk string open there; Redis does not).",
+    "LPOP none 0 => nil array", "LPOP none 1 => nil array", "RPOP none 5 => nil array", needs=COUNT,
+)  # fmt: skip
+exchange(
+    "list.pop.count-bad", "2, LPOP / RPOP", "A negative count, or one that is no number, is an error and takes nothing.",
+    "RPUSH k 1 => 1", "LPOP k -1 => -ERR value is out of range, must be positive",
+    "RPOP k x => -ERR value is out of range, must be positive", "LLEN k => 1", needs=COUNT,
+)  # fmt: skip
 
 
 @check("list.push.binary")

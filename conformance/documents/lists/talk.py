@@ -1,12 +1,15 @@
-"""Commands as words, and replies as bytes."""
+"""Commands as words, and replies as bytes; most clauses are lists of both."""
 
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from ...judging.environment import Environment, Failure, expect
 from ...wire import RawConnection
+from ..registry import Check
+from . import notes
 
 NULL: Final = b"$-1\r\n"
 
@@ -63,11 +66,43 @@ class Talk:
         return self.keys[name].encode()
 
 
-def talk_all(env: Environment, *exchanges: tuple[str, bytes]) -> None:
-    """Asks one thing after the other on one connection."""
-    talk = Talk(env)
-    for line, wanted in exchanges:
-        talk.expect(line, wanted)
+def reply(talk: Talk, text: str) -> bytes:
+    """A reply as ``exchange`` writes it: ``3``, ``+OK``, ``-ERR why``, ``'element'``, ``[a b]``, ``nil``, ``nil array``.
+
+    In an array a key is named as in the commands.
+    """
+    if text.isdigit():
+        return number(int(text))
+    if text[0] == "[":
+        return array(*(talk.keys.get(word, word).encode() for word in text[1:-1].split()))
+    if text[0] == "'":
+        return bulk(text[1:-1].encode())
+    return NAMED.get(text) or text.encode() + b"\r\n"
+
+
+NAMED: Final = {"nil": NULL, "nil array": NULL_ARRAY, "-WRONGTYPE": WRONG_TYPE}
+
+
+def exchanges_of(clauses: Callable[..., Callable[[Check], Check]]) -> Callable[..., None]:
+    """What declares clauses of a document that are asked on one connection, an exchange after the other.
+
+
+    exchange("list.llen", "2, LLEN", "LLEN answers the length.", "RPUSH k 1 2 => 2", "LLEN k => 2")
+    """
+
+    def exchange(id_: str, place: str, text: str, *exchanges: str, **options: Any) -> None:
+        def asked(env: Environment) -> None:
+            talk = Talk(env)
+            for line, wanted in (each.split(" => ") for each in exchanges):
+                talk.expect(line, reply(talk, wanted))
+
+        asked.__name__, asked.__doc__ = id_, text
+        clauses(id_, place, **options)(asked)
+
+    return exchange
+
+
+exchange = exchanges_of(notes)
 
 
 NOT_A_FLOAT: Final = b"-ERR timeout is not a float or out of range\r\n"

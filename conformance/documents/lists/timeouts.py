@@ -7,26 +7,21 @@ from . import MOVE, notes
 from .talk import (
     NEGATIVE,
     NOT_A_FLOAT,
-    NULL_ARRAY,
     Talk,
     array,
     bulk,
+    exchange,
     expect_lasting,
     expect_served,
     expect_still_waiting,
     number,
-    talk_all,
     waiters,
 )
 
-
-@notes("list.bpop.reply", "2, BLPOP / BRPOP")
-def bpop_reply(env: Environment) -> None:
-    """A blocking pop answers the key and the element."""
-    talk = Talk(env)
-    talk.ask("RPUSH k 1 2 3")
-    talk.expect("BLPOP k 0", array(talk.key("k"), b"1"))
-    talk.expect("BRPOP k 0", array(talk.key("k"), b"3"))
+exchange(
+    "list.bpop.reply", "2, BLPOP / BRPOP", "A blocking pop answers the key and the element.",
+    "RPUSH k 1 2 3 => 3", "BLPOP k 0 => [k 1]", "BRPOP k 0 => [k 3]",
+)  # fmt: skip
 
 
 @notes("list.bpop.timeout-zero", "2, BLPOP / BRPOP")
@@ -37,10 +32,10 @@ def bpop_timeout_zero(env: Environment) -> None:
     expect_served(waiter, array(waiter.key("k"), b"v"))
 
 
-@notes("list.bpop.timed-out", "2, BLPOP / BRPOP")
-def bpop_timed_out(env: Environment) -> None:
-    """When the time is over the reply is a null array."""
-    talk_all(env, ("BLPOP k 0.02", NULL_ARRAY), ("BRPOP k t 0.02", NULL_ARRAY), ("EXISTS k t", number(0)))
+exchange(
+    "list.bpop.timed-out", "2, BLPOP / BRPOP", "When the time is over the reply is a null array.",
+    "BLPOP k 0.02 => nil array", "BRPOP k t 0.02 => nil array", "EXISTS k t => 0",
+)  # fmt: skip
 
 
 @notes("list.bpop.timeout-fraction", "2, BLPOP / BRPOP")
@@ -62,16 +57,11 @@ def bpop_timeout_bad(env: Environment) -> None:
     talk.expect("LLEN k", number(1))
 
 
-@notes("list.blmove.immediate", "2, LMOVE / BLMOVE", needs=MOVE)
-def blmove_immediate(env: Environment) -> None:
-    """BLMOVE moves at once when there is something."""
-    talk = Talk(env)
-    talk.ask("RPUSH k 1 2 3")
-    talk.expect("BLMOVE k t RIGHT LEFT 0", bulk(b"3"))
-    talk.expect("BLMOVE k t RIGHT LEFT 0", bulk(b"2"))
-    talk.expect("BLMOVE k t LEFT RIGHT 0", bulk(b"1"))
-    talk.expect("LRANGE t 0 -1", array(b"2", b"3", b"1"))
-    talk.expect("EXISTS k", number(0))
+exchange(
+    "list.blmove.immediate", "2, LMOVE / BLMOVE", "BLMOVE moves at once when there is something.",
+    "RPUSH k 1 2 3 => 3", "BLMOVE k t RIGHT LEFT 0 => '3'", "BLMOVE k t RIGHT LEFT 0 => '2'",
+    "BLMOVE k t LEFT RIGHT 0 => '1'", "LRANGE t 0 -1 => [2 3 1]", "EXISTS k => 0", needs=MOVE,
+)  # fmt: skip
 
 
 @notes("list.blmove.waits", "2, LMOVE / BLMOVE", needs=MOVE)

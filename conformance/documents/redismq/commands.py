@@ -7,8 +7,10 @@ from typing import Any
 import redis
 
 from ...judging.environment import Environment, expect, expect_error
-from ..lists.talk import NULL, WRONG_TYPE, Talk, number, talk_all
+from ..lists.talk import NULL, WRONG_TYPE, Talk, exchanges_of
 from . import commands
+
+exchange = exchanges_of(commands)
 
 LONG: int = 3_600_000
 """Milliseconds; longer than any check takes."""
@@ -122,22 +124,18 @@ def two_lists(env: Environment) -> None:
     expect({each[0] for each in queue.pending()}, {id_ for id_, _ in popped}, "ids of the delivered")
 
 
-@commands("mq.push.wrong-type", "MQ.PUSH")
-def push_wrong_type(env: Environment) -> None:
-    """A key that holds something else is an error."""
-    talk_all(env, ("RPUSH k v", number(1)), ("MQ.PUSH k v", WRONG_TYPE), ("LLEN k", number(1)))
-
-
-@commands("mq.pop.wrong-type", "MQ.POP")
-def pop_wrong_type(env: Environment) -> None:
-    """A key that holds something else is an error."""
-    talk_all(env, ("RPUSH k v", number(1)), ("MQ.POP 1 k", WRONG_TYPE), ("LLEN k", number(1)))
-
-
-@commands("mq.pop.missing", "MQ.POP")
-def pop_missing(env: Environment) -> None:
-    """Of a missing key a pop answers null."""
-    talk_all(env, ("MQ.POP 1 none", NULL), ("MQ.POP 2 none", NULL), ("EXISTS none", number(0)))
+exchange(
+    "mq.push.wrong-type", "MQ.PUSH", "A key that holds something else is an error.",
+    "RPUSH k v => 1", "MQ.PUSH k v => -WRONGTYPE", "LLEN k => 1",
+)  # fmt: skip
+exchange(
+    "mq.pop.wrong-type", "MQ.POP", "A key that holds something else is an error.",
+    "RPUSH k v => 1", "MQ.POP 1 k => -WRONGTYPE", "LLEN k => 1",
+)  # fmt: skip
+exchange(
+    "mq.pop.missing", "MQ.POP", "Of a missing key a pop answers null.",
+    "MQ.POP 1 none => nil", "MQ.POP 2 none => nil", "EXISTS none => 0",
+)  # fmt: skip
 
 
 @commands("mq.pop.nothing", "MQ.POP", level="decided")
