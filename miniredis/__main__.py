@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from .arguments import NOT_SUPPORTED, likely_name
+from .arguments import EXAMPLES, NOT_SUPPORTED, likely_name
 from .clock import chosen
 from .config_file import BadFileError, Directives, split_words
 from .daemon import CommandProcess, log_to
@@ -38,22 +38,23 @@ It keeps all data in memory, and loses it when it stops, unless --appendonly,
 --save or --dbfilename is given.
 
 Directives are redis-server's: in a file with its syntax, or on standard input (-),
-and as flags, which count after it. These are used most, with their defaults:
+and as flags, which replace what the file says. These are used most, with their
+defaults:
 
   --port 6379              TCP port; 0 picks a free one
   --bind 127.0.0.1         addresses to listen on; one that starts with '-', such
                            as -::1, is left out where the machine does not have it
   --requirepass ''         password that clients have to give
   --protected-mode yes     without a password, refuse clients of other machines
-  --unixsocket ''          path of a Unix socket to listen on, too
+  --unixsocket ''          path of a Unix socket to listen on as well
   --databases 16           number of databases
-  --maxclients 10000       most clients at a time
+  --maxclients 10000       how many clients may be connected at a time
   --appendonly no          yes: keep the data in an append-only file
-  --appendfsync everysec   when what is written there is on the disk: always (before
-                           each reply), everysec, or no (when the system likes)
+  --appendfsync everysec   when to flush that file to the disk: always (before each
+                           reply), everysec, or no (the system decides)
   --dbfilename dump.rdb    file that is loaded at the start; SAVE and BGSAVE write it
-  --save ''                save it after so many SECONDS with so many CHANGES, and at
-                           the end
+  --save ''                SECONDS CHANGES: save that file after so many seconds if
+                           there were so many changes, and at the end
   --dir .                  folder of these files
   --loglevel notice        debug, verbose, notice or warning
   --logfile ''             file that the log goes to, instead of stderr
@@ -175,6 +176,8 @@ def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> st
     """The flag, redis-server's reason for refusing it, and what to write instead if that is clear."""
     flag, assigned, value = name.partition("=")
     text = f"{shlex.join([f'--{name}', *values])}: {refusal.explanation}"
+    if name.lower() in EXAMPLES:
+        return f"{text} (write it as in --{name} {EXAMPLES[name.lower()]})"
     if not isinstance(refusal, UnknownDirectiveError):
         return text
     if assigned:

@@ -50,6 +50,13 @@ FOR_THE_COMMAND: Final = (
     "only the command 'miniredis' takes this: here the process, and its log, are the program's"
 )
 
+EXAMPLES: Final = {
+    "client-output-buffer-limit": "pubsub 32mb 8mb 60",
+    "replicaof": "127.0.0.1 6379",
+    "save": "60 100",
+}
+"""Values of directives that take several words, for errors: redis-server does not say what it wants."""
+
 OTHER_NAMES: Final = {
     "address": "bind",
     "host": "bind",
@@ -119,8 +126,10 @@ def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
     try:
         config = Config({**DURABLE, **given} if by_dir_alone else given)
     except ConfigurationError as refusal:
-        keyword = keywords[refusal.directive]
-        raise ConfigurationError(keyword, refusal.reason, given[refusal.directive]) from None
+        name, reason = refusal.directive, refusal.reason
+        if name in EXAMPLES:
+            reason = f"{reason.rstrip('.')}; write it as in {keywords[name]}={EXAMPLES[name]!r}"
+        raise ConfigurationError(keywords[name], reason, given[name]) from None
     if by_dir_alone:
         Path(config["dir"]).mkdir(parents=True, exist_ok=True)
     return config

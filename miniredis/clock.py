@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from .arguments import kind
 from .engine import Instant
 
 __all__ = ["Clock", "ClockChoice", "HeldClock", "RealClock", "chosen"]
+
+
+HOW_TO_BEGIN: Final = (
+    "; to begin at a time of your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"
+)
 
 
 class Clock(Protocol):
@@ -62,7 +67,7 @@ class HeldClock:
 
     def __init__(self, start: Instant | None = None) -> None:
         if start is not None and not isinstance(start, Instant):
-            raise TypeError(f"HeldClock() takes a miniredis.Instant, not {kind(start)}")
+            raise TypeError(f"HeldClock() takes a miniredis.Instant, not {kind(start)}{HOW_TO_BEGIN}")
         self._now = start or RealClock().now()
 
     def now(self) -> Instant:
@@ -94,7 +99,6 @@ def chosen(clock: ClockChoice) -> Clock:
         )
     if not all(hasattr(clock, name) for name in ("now", "advance", "stands_still")):
         raise TypeError(
-            f"clock must be 'held', a miniredis.HeldClock or None, not {kind(clock)}; to begin at a time of "
-            "your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"
+            f"clock must be 'held', a miniredis.HeldClock or None, not {kind(clock)}{HOW_TO_BEGIN}"
         )
     return clock

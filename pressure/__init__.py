@@ -1,12 +1,15 @@
-"""Bounded, distributed, exclusive FIFO queues on any Redis server: the pressure protocol, version 0.15.
+"""Queues between processes and machines, on any Redis server.
 
-from pressure import Queue
+``Queue`` is a bounded FIFO queue with the methods of ``queue.Queue`` (the pressure protocol, version 0.15)::
 
-queue = Queue("jobs", url="redis://127.0.0.1:6379/0")
-queue.create(bound=1000)
-queue.put("a line")
-queue.close()
-print(list(queue))
+    import pressure
+
+    with pressure.Queue("jobs") as jobs:  # on the Redis of REDIS_URL, or on 127.0.0.1:6379
+        jobs.create(bound=1000)
+        jobs.put("a line")
+        jobs.shutdown()  # no more values: the loop ends when the queue is empty
+        for value in jobs:
+            print(value)
 
 ``pressure.aio.Queue`` and ``pressure.trio.Queue`` have the same methods for asyncio and for Trio.
 ``BackupQueue``, ``RingQueue`` and ``ReliableQueue`` are other kinds of queues, for any number of workers.

@@ -47,23 +47,30 @@ class CancelScope:
         reason: The exception to stop the operation with, once ``interrupt`` has returned one.
     """
 
-    __slots__ = ("_deadline", "_interrupt", "_on_cancel", "_silent", "_timeout", "reason")
+    __slots__ = ("_deadline", "_interrupt", "_limit", "_on_cancel", "_silent", "_timeout", "reason")
 
     def __init__(self, interrupt: Interrupt | None, deadline: float = float("inf")) -> None:
         self._interrupt = interrupt
         self._deadline = deadline
         self._timeout = float("inf")
+        self._limit = float("inf")
         self._silent = 0.0
         self._on_cancel: Callable[[], float] | None = None
         self.reason: BaseException | None = None
 
-    def begin_wait(self, timeout: float, on_cancel: Callable[[], float] | None = None) -> None:
+    def begin_wait(
+        self, timeout: float, on_cancel: Callable[[], float] | None = None, *, in_all: bool = False
+    ) -> None:
         """Begin another wait, in which the server may be silent for ``timeout`` seconds.
 
-        If the operation is cancelled, ``on_cancel`` ends the wait, and returns how many seconds that takes at
-        most.
+        Args:
+            timeout: How many seconds.
+            on_cancel: Called if the operation is cancelled: it ends the wait, and returns how many seconds
+                that takes at most.
+            in_all: The wait takes no longer than that, even if the server sends something now and then.
         """
         self._timeout, self._on_cancel, self._silent = timeout, on_cancel, 0.0
+        self._limit = time.monotonic() + timeout if in_all else math.inf
 
     def cancelled(self) -> BaseException | None:
         """The exception to stop the operation with; None to go on."""
@@ -74,18 +81,18 @@ class CancelScope:
                 self._deadline = min(self._deadline, time.monotonic() + left)
         return self.reason
 
-    def tick(self) -> None:
-        """The server was silent for ``TICK`` seconds.
+    def tick(self, *, is_silent: bool = True) -> None:
+        """``TICK`` seconds have passed, in which the server was silent, or something was sent or received.
 
         Raises:
             TimeoutError: It is time to give up.
         """
-        self._silent += TICK
+        self._silent = self._silent + TICK if is_silent else 0.0
         self.cancelled()
         if time.monotonic() > self._deadline:
             why = "" if self.reason is None else " to an operation that was to be stopped"
             raise TimeoutError(f"no answer in time{why}")
-        if self._silent > self._timeout:
+        if self._silent > self._timeout or time.monotonic() > self._limit:
             raise TimeoutError(f"no answer in {self._timeout:g} s")
 
 
@@ -186,6 +193,40 @@ class Connections:
             close(connection)
 
 
+class Paced:
+    """A socket as redis-py's parser reads it: a read ends every ``TICK`` seconds, also while data come.
+
+    Otherwise the parser would return only with a whole reply, however slowly the server sends its bytes.
+    """
+
+    __slots__ = ("_has_heard", "_receive", "_socket", "_until")
+
+    def __init__(self, sock: Any) -> None:
+        self._socket, self._receive = sock, sock.recv_into
+        self._has_heard = False
+        self._until = 0.0  # when the next read ends, once there were two
+
+    def recv_into(self, buffer: bytearray) -> int:
+        """Read as a socket does; raises TimeoutError after ``TICK`` seconds without a whole reply."""
+        if self._has_heard:
+            now = time.monotonic()
+            if not self._until:
+                self._until = now + TICK
+            elif now >= self._until:
+                raise TimeoutError
+        size: int = self._receive(buffer)
+        self._has_heard = True
+        return size
+
+    def has_heard(self) -> bool:
+        """Whether something came since the last call; the time of the next read begins."""
+        heard, self._has_heard, self._until = self._has_heard, False, 0.0
+        return heard
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+
 def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> list[Reply]:
     """Send packed commands, and read ``count`` replies.
 
@@ -193,6 +234,7 @@ def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> li
         LOST: The connection was lost, or it is time to give up.
     """
     _send(connection, data, scope)
+    connection.paced.has_heard()
     replies: list[Reply] = []
     try:
         while len(replies) < count:
@@ -212,12 +254,13 @@ def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
                 raise NotDoneError(str(error)) from error
             raise
         return
-    rest = memoryview(data)
+    rest, before = memoryview(data), 0
     while rest:
         try:
             rest = rest[sock.send(rest) :]
         except TimeoutError:
-            scope.tick()
+            scope.tick(is_silent=len(rest) == before)
+            before = len(rest)
 
 
 def _reply(connection: Any, scope: CancelScope) -> Reply:
@@ -228,7 +271,7 @@ def _reply(connection: Any, scope: CancelScope) -> Reply:
         except ERROR_REPLIES as error:
             return error_reply(error)
         except redis.TimeoutError:
-            scope.tick()
+            scope.tick(is_silent=not connection.paced.has_heard())
         else:
             if type(reply) is not list:
                 return reply
@@ -243,6 +286,7 @@ def _made(query: ServerQuery, member: Member) -> Any:
         connection.socket_timeout = TICK  # the parser reads it
         connection._sock.settimeout(TICK)
         connection._parser.on_connect(connection)
+        connection._parser._sock = connection.paced = Paced(connection._sock)
 
     limit = query.where.connect_timeout
     kwargs = {**query.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
@@ -255,7 +299,7 @@ def _queried(
     """Connect, log in, and ask; the replies, or why there are none."""
     handshake = Handshake(query, name)
     try:
-        scope.begin_wait(query.where.connect_timeout)
+        scope.begin_wait(query.where.connect_timeout, in_all=True)
         connection.connect()
         return handshake.answers(exchange(connection, handshake.data, handshake.count, scope))
     except (redis.RedisError, OSError, ServerReplyError) as error:

@@ -32,6 +32,10 @@ _HOPS: Final = 5
 #: Error codes of a server that cannot do the work at the moment.
 _UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN"})
 
+#: Most words of a command before the login has succeeded. At a longer one Redis closes the connection, and
+#: the client does not learn why the login failed.
+_MOST_WORDS: Final = 10
+
 #: Error codes of a server that is not, or no longer, the one to ask.
 WRONG_SERVER: Final = frozenset({*_UNFIT, "MOVED", "ASK", "READONLY", "UNBLOCKED", "NOAUTH"})
 
@@ -95,10 +99,17 @@ class Discovery:
 #: Errors of redis-py and Redis when a connection fails, and texts that say what to do.
 _CAUSES: Final = (
     (
-        re.compile(r"Error -?\d+ connecting to \S+\. (Connection refused)\.?").fullmatch,
+        re.compile(
+            r"(?:Error -?\d+ connecting to \S+\. )?"
+            r"(Connection refused|Connect call failed .+?|all attempts to connect to .+ failed)\.?"
+        ).fullmatch,
         r"\1; is a server running there?",
     ),
-    (re.compile(r"Error -?\d+ connecting to \S+\. (.+?)\.?").fullmatch, r"\1"),
+    (
+        re.compile(r"Error -?\d+ connecting to /\S*\. (No such file or directory)\.?").fullmatch,
+        r"\1; is a server running there?",
+    ),
+    (re.compile(r"(?:Error -?\d+ connecting to \S+\. |\[Errno -?\d+\] )(.+?)\.?").fullmatch, r"\1"),
     (
         re.compile(
             r"(NOAUTH )?"
@@ -107,7 +118,7 @@ _CAUSES: Final = (
         "it wants a password; put it into the URL, as in redis://:PASSWORD@HOST:PORT/0",
     ),
     (
-        re.compile(r"(WRONGPASS )?invalid username-password pair or user is disabled.*").fullmatch,
+        re.compile(r"([A-Z]+ )?invalid username-password pair or user is disabled.*").fullmatch,
         "it does not accept this user name and password",
     ),
 )
@@ -185,7 +196,7 @@ def _reached(
 def _questions(keys: QueueKeys | None, service: str | None) -> tuple[Command, ...]:
     """The commands for our CLIENT ID, whether this node has the keys, and whether it is a master."""
     nothing: Command = (b"CLIENT", b"ID")
-    present: Command = nothing if keys is None else (b"EXISTS", *keys.all)
+    present: Command = nothing if keys is None else (b"EXISTS", *keys.all[: _MOST_WORDS - 1])
     return nothing, present, nothing if service is None else (b"ROLE",)
 
 

@@ -24,6 +24,7 @@ from pressure.connection import TICK, CancelScope, Connections, FairLock, Interr
 from pressure.error_replies import LOST, SILENT, NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError, ServerReplyError
 from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
+from pressure.forks import forget_in_child
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
 from pressure.polling import poll_interval
@@ -51,6 +52,11 @@ class Driver:
     ) -> None:
         self.connections = Connections(where, keys)
         self.renewer = renewer
+        self.forget()
+        forget_in_child(self)
+
+    def forget(self) -> None:
+        """Begin anew in a forked child: a thread of the parent may have held the lock."""
         self._unblocks = threading.Lock()
 
     def run(self, operation: Operation[T], interrupt: Interrupt | None = None) -> T:

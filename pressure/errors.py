@@ -131,6 +131,7 @@ class ServerReplyError(PressureError):
 
 #: The beginning of a server error, and the hint that is added to it.
 _HINTS: Final = {
+    "NOPERM": " (the guide REDIS.md lists the rights that a user of a queue needs)",
     "WRONGTYPE": " (another program, or a queue of another kind, uses one of its keys)",
     "unknown command 'MQ.": " (this server does not have the module RedisMQ)",
 }

@@ -140,8 +140,8 @@ class Execution(Generic[T]):
             return failed
         unknown = OutcomeUnknownError(
             f"lost the connection to the Redis server at {self._server} during an operation ({error}), "
-            "which may or may not have been done; if it still holds a role of the queue, whoever waits for "
-            "that frees it, and so does repair",
+            "which may or may not have been done; look at the queue before you call again. If the operation "
+            "still holds a role, a client that waits for the role frees it, and so does repair",
             list(step.taken),
         )
         if step.done is not None:

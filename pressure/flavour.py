@@ -13,7 +13,7 @@ import contextlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeAlias, TypeVar
 
 from pressure.errors import QueueClosedError
 from pressure.methods import Form, Methods, definitions, like
@@ -42,7 +42,10 @@ class Flavour(ABC):
         made = {name: each for name, each in definitions(cls) if inspect.getattr_static(cls, name) is each}
         for name, definition in made.items():  # a subclass may override a method
             run, returns = cls._runners[definition.form]
+            definition.define.__qualname__ = f"{cls.__name__}.{name}"  # in Python's errors about arguments
             setattr(cls, name, like(definition, cls._method(definition.define, run), returns))
+        if made and inspect.isfunction(cls.__init__):
+            cls.__init__.__qualname__ = f"{cls.__name__}.__init__"
         kinds = (base for base in cls.__mro__ if issubclass(base, Methods) and not issubclass(base, Flavour))
         if made and not vars(cls).get("__doc__"):  # a queue has the docstring of its kind
             cls.__doc__ = next(kinds).__doc__
@@ -53,6 +56,12 @@ class Flavour(ABC):
     def _server(self) -> tuple[str, Any]:
         """Which server and database it is on."""
         return self._where.address, self._where.kwargs.get("db") or 0
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled or copied: its connections belong to this process; "
+            "make one in each process, of the same name and URL"
+        )
 
     def __repr__(self) -> str:
         flavour = type(self).__module__.removeprefix("pressure").removesuffix(".queue").removesuffix(".kinds")

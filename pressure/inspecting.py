@@ -92,7 +92,7 @@ class InspectMethods(Methods, Generic[V]):
         return self._decoded(data, [data])
 
     @method
-    def peek_many(self, max: int) -> Operation[list[V]]:  # noqa: A002  # noqa: A002
+    def peek_many(self, max: int) -> Operation[list[V]]:  # noqa: A002
         """The next values, the first one first; they stay in the queue.
 
         Args:
@@ -110,7 +110,7 @@ class InspectMethods(Methods, Generic[V]):
         return [self._decoded(data, found) for data in found]
 
     @method
-    def rejected(self, max: int) -> Operation[list[bytes]]:  # noqa: A002  # noqa: A002
+    def rejected(self, max: int) -> Operation[list[bytes]]:  # noqa: A002
         """The rejected messages, the oldest first; they stay where they are.
 
         They are returned as bytes even if the queue has a codec, since it may have failed to decode them.

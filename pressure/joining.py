@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from pressure.forks import forget_in_child
 from pressure.protocol import Context, Deadline, Operation, Pause, Stats, stats
 from pressure.protocol.operation import Batch, T, Wait, map_batches
 
@@ -40,6 +41,11 @@ class UnfinishedTasks:
     """
 
     def __init__(self) -> None:
+        self.forget()
+        forget_in_child(self)
+
+    def forget(self) -> None:
+        """Begin anew: a forked child has taken nothing, and its parent's threads are not there."""
         self._lock = threading.Lock()
         self._gets: set[_Get] = set()
         self.count = 0

@@ -15,16 +15,15 @@ A flavour subclasses ``LeaseRenewer`` to run this in its own background.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final, TypeAlias
-from weakref import WeakSet
 
 from pressure.checks import milliseconds
+from pressure.forks import forget_in_child
 
 Renew: TypeAlias = Callable[[Collection[bytes]], None]
 
@@ -80,10 +79,11 @@ class ThreadRenewer(LeaseRenewer):
     def __init__(self, seconds: float, renew: Renew) -> None:
         super().__init__(seconds)
         self._renew = renew
-        self._forget()
-        _all.add(self)
+        self.forget()
+        forget_in_child(self)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Renew nothing any more: a forked child has neither its parent's threads nor its holds."""
         self._holds = set()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -132,16 +132,3 @@ class ThreadRenewer(LeaseRenewer):
             if not holds:
                 self._thread = None
             return holds
-
-
-#: The renewers of this process that have threads.
-_all: Final[WeakSet[ThreadRenewer]] = WeakSet()
-
-
-def _after_fork() -> None:
-    """Forget the parent's threads and holds: a forked child has neither."""
-    for renewer in list(_all):
-        renewer._forget()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -41,7 +41,8 @@ class LifecycleMethods(InspectMethods[V]):
                 raise error from None
             if found != bound:
                 raise QueueAlreadyExistsError(
-                    f"queue {self} already exists, with bound {found} instead of {bound}"
+                    f"queue {self} already exists, with bound {found} instead of {bound}, "
+                    "and a bound cannot be changed"
                 ) from None
 
     @method

@@ -30,10 +30,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakSet
 
 from pressure.errors import ConnectionFailedError
+from pressure.forks import forget_in_child
 from pressure.identity import process_in
 from pressure.settings import IDLE_TIMEOUT
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from pressure.lease import LeaseRenewer
 
 
+#: How many bytes a socket takes that the system cannot send yet; the same as Trio's own.
+_NOT_SENT: Final = 1 << 14
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -112,11 +115,17 @@ class Member:
         self._generation = 0
         self._since = 0.0
         self._socket: Any = None
-        _members.add(self)
+        forget_in_child(self)
 
     def open_as(self, socket: Any) -> None:
-        """Note the socket of the connection, which a forked child has to close."""
+        """Note the socket of the connection, which a forked child has to close, and prepare it.
+
+        The system then takes bytes only when it can send them soon. Otherwise it would take megabytes at
+        once, and a server to which they take long to get would seem silent.
+        """
         self._socket = socket
+        with contextlib.suppress(OSError, AttributeError):  # a Unix socket has no such option
+            socket.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, _NOT_SENT)
 
     def set(self, connection: Any, name: bytes, number: int | None, generation: int) -> None:
         """Set a connection that is ready for use."""
@@ -128,13 +137,15 @@ class Member:
         connection, self.connection, self._socket, self.number = self.connection, None, None, None
         return connection
 
-    def forget(self, nothing: int) -> None:
+    def forget(self) -> None:
         """In a forked child: close our copy of the parent's connection.
 
-        Its descriptor becomes one of ``nothing``, the null device, which may be closed in any way.
+        Its descriptor becomes one of the null device, which may be closed in any way.
         """
+        nothing = os.open(os.devnull, os.O_RDWR)
         with contextlib.suppress(OSError, AttributeError, ValueError):
             os.dup2(nothing, self._socket.fileno(), inheritable=False)
+        os.close(nothing)
 
 
 class Pool:
@@ -153,7 +164,7 @@ class Pool:
         self._new_lock = new_lock
         self.generation = 0
         self.forget()
-        _pools.add(self)
+        forget_in_child(self)
 
     def forget(self) -> None:
         """Drop all members: their connections belong to another event loop, or to the parent process."""
@@ -267,20 +278,3 @@ class BaseCheckout:
 def _taken_out(member: Member) -> list[Any]:
     connection = member.take_out()
     return [] if connection is None else [connection]
-
-
-#: The members and pools of this process.
-_members: Final[WeakSet[Member]] = WeakSet()
-_pools: Final[WeakSet[Pool]] = WeakSet()
-
-
-def _after_fork() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for member in list(_members):
-        member.forget(nothing)
-    os.close(nothing)
-    for pool in list(_pools):
-        pool.forget()
-
-
-os.register_at_fork(after_in_child=_after_fork)

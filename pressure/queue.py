@@ -46,7 +46,9 @@ class Options(ServerOptions, total=False):
 
 
 class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
-    """A queue of byte strings, shared by every client of a Redis server (pressure protocol 0.15).
+    """A bounded FIFO queue on a Redis server, shared by all programs that know its name.
+
+    It is a queue of the pressure protocol 0.15. Making the object neither connects nor creates anything.
 
     One client produces and one consumes at any moment: each holds a role, and other clients wait until it is
     free. ``get`` delivers at most once: a consumer that dies after the server has removed a value loses that
@@ -63,8 +65,8 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
             ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue;
             ``miniredis:path`` or ``miniredis:///absolute/path`` for a directory: the first process that uses
             it runs the server, and no other is needed. ``?appendfsync=everysec`` does not wait for the disk.
-        client: A ``redis.Redis``, also one of ``Sentinel.master_for``, whose settings to use. The queue makes
-            its own connections with these settings.
+        client: A ``redis.Redis``, also one of ``Sentinel.master_for``. The queue takes over its settings, and
+            makes connections of its own.
         host: The server's host name or address.
         port: The server's port.
         db: The number of the database.
@@ -190,9 +192,12 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         Raises:
             PressureError: As in ``put``; its attribute ``done`` says how many of the values were put, the
                 first ones; if the connection was lost (``OutcomeUnknownError``), how many at least.
-            TypeError: One of the values is not what ``put`` takes; nothing was sent.
+            TypeError: One of the values is not what ``put`` takes, or ``values`` is a single one; nothing was
+                sent.
             ValueTooLongError: One of them has more than 512 MiB; nothing was sent.
         """
+        if isinstance(values, str | bytes | bytearray | memoryview):
+            raise TypeError(f"put_many takes several values, not one {type(values).__name__}; put takes one")
         data = [self._encoded(value) for value in values]
         deadline = Deadline.of(self._context, block, timeout)
         return protocol.put_many(self._context, data, deadline, overfill=overfill)

@@ -26,6 +26,9 @@ CONNECT_TIMEOUT: Final = 10.0
 NODE_TIMEOUT: Final = 2.0
 #: How long (seconds) an operation that is to be stopped waits for a server that does not answer.
 STOP_TIMEOUT: Final = 1.0
+#: How many bytes of a long value are sent at once, where the time limit for a silent server applies to each
+#: piece: the value may take longer.
+PIECE: Final = 1 << 20
 #: How long (seconds) a connection may be idle; load balancers and firewalls forget one after minutes.
 IDLE_TIMEOUT: Final = 60.0
 #: How many connections a queue object has at most: as many as a pool of redis-py.

@@ -16,6 +16,7 @@ from .registry import PLAIN, Command, Handler
 from .replies import ENCODERS, NO_REPLY, Reply
 
 if TYPE_CHECKING:
+    from .engine import Engine
     from .requests import Request
     from .session import Session
 
@@ -28,10 +29,11 @@ UNSEEN: Final = {"admin", "skip_monitor"}
 """The flags of commands that MONITOR does not show."""
 
 
-def call(session: Session, command: Command, args: list[bytes]) -> Reply:
+def call(engine: Engine, session: Session, command: Command, args: list[bytes]) -> Reply:
     """Runs one command.
 
     Args:
+        engine: the session's, which all callers have at hand.
         session: whose command it is.
         command: which one; no container.
         args: the request, its name included.
@@ -39,7 +41,6 @@ def call(session: Session, command: Command, args: list[bytes]) -> Reply:
     Returns:
         Its reply, or its error. ``NO_REPLY`` if it has replied for itself, or its client waits.
     """
-    engine = session.engine
     statistics = engine.statistics
     began = statistics.lap
     handler: Handler = command.handler  # type: ignore[assignment]  # no container comes here
@@ -51,17 +52,21 @@ def call(session: Session, command: Command, args: list[bytes]) -> Reply:
             session.reached = engine.replication.history.offset
     except CommandError as error:
         reply = statistics.failed(command, error)
+    stopwatch = statistics.stopwatch  # in a local name: Python takes it for a method otherwise
+    statistics.lap = lap = stopwatch()
+    seconds = lap - began
     calls = statistics[command]
     calls.count += 1
-    if reply is NO_REPLY and session.waiter is not None:
-        session.waiter.args = args  # for the slow log, once it is served
-        return reply
-    statistics.lap = lap = statistics.stopwatch()
-    seconds = lap - began
     calls.seconds += seconds
-    if seconds >= statistics.slow:
+    if seconds >= statistics.slow and session.waiter is None:  # one that waits is logged when it is served
         statistics.log_slow(session, command, args, seconds)
     return reply
+
+
+def keep_request(session: Session, args: list[bytes]) -> None:
+    """Keeps the request of a client that waits: for the slow log, and for the effects of what serves it."""
+    if session.waiter is not None:
+        session.waiter.args = args
 
 
 def answer(session: Session, command: Command, args: list[bytes]) -> None:
@@ -70,13 +75,15 @@ def answer(session: Session, command: Command, args: list[bytes]) -> None:
     listens = session.flags & LISTENS
     if listens:
         session.begin_reply(command, args)
-    session.engine.statistics.start_lap()
-    reply = call(session, command, args)
+    engine = session.engine
+    engine.statistics.start_lap()
+    reply = call(engine, session, command, args)
+    keep_request(session, args)
     if hears and not session.flags & GONE:
         session.reply(reply)
     if listens or session.flags & LISTENS:
         end_listening(session, command, args)
-    if session.engine.conditions.monitors:
+    if engine.conditions.monitors:
         show(session, command, args)
 
 
@@ -120,8 +127,9 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes) -> 
             session.parser.ready.append(args)
             break
         session.last_command = command
-        reply = call(session, command, args)
+        reply = call(engine, session, command, args)
         if reply is NO_REPLY:
+            keep_request(session, args)
             break
         say(encoders[type(reply)](reply))
         if ready:

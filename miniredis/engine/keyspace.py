@@ -327,7 +327,10 @@ class Database:
         self.values[key] = value
         if not keep_ttl:
             self.deadlines.pop(key, None)
-        self.signal_modified(key, event, is_ready=type(old) is Stream)
+        if type(old) is Stream:
+            self.signal_ready(key, event)
+        else:
+            self.signal_modified(key, event)
 
     def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
         """Stores an aggregate in place of any old value; deletes the key if it is empty. Returns its size."""
@@ -373,7 +376,7 @@ class Database:
         self.used.pop(key, None)
         is_ready = type(value) is Stream  # its blocked readers get an error
         if event is not None:
-            self.signal_modified(key, event, is_ready=is_ready)
+            (self.signal_ready if is_ready else self.signal_modified)(key, event)
         elif is_ready:
             self._tell(key, "", modifies=False, is_ready=True)
         return True
@@ -423,17 +426,21 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def signal_modified(self, key: bytes, event: str, *, is_ready: bool = False) -> None:
+    def signal_modified(self, key: bytes, event: str) -> None:
         """Reports that a key was modified.
 
         Args:
             key: its name.
             event: the keyspace event, or several separated by spaces; empty for none.
-            is_ready: whether clients blocked on the key may now be served.
         """
         self.keyspace.changes += 1
-        if is_ready or key in self.observed_keys:
-            self._tell(key, event, modifies=True, is_ready=is_ready)
+        if key in self.observed_keys:
+            self._tell(key, event, modifies=True)
+
+    def signal_ready(self, key: bytes, event: str) -> None:
+        """Reports that a key was modified, and that clients blocked on it may now be served."""
+        self.keyspace.changes += 1
+        self._tell(key, event, modifies=True, is_ready=True)
 
     def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:
         if modifies and key in self.watchers:

@@ -6,6 +6,7 @@ Commands and the directive ``save`` decide when. The process around the engine w
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from . import errors
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .environment import SnapshotInterface
 
-__all__ = ["Saves"]
+__all__ = ["RewriteStatistics", "Saves"]
 
 NEVER: Final = -1
 
@@ -24,6 +25,23 @@ PAUSE: Final = 5
 """Seconds after a failed save before the directive ``save`` tries again."""
 
 SECOND: Final = 1_000_000
+
+
+@dataclass
+class RewriteStatistics:
+    """What INFO tells of the append-only file's rewritings; it outlives CONFIG SET appendonly no.
+
+    Attributes:
+        count: how many were started.
+        failures: how many failed since the last one that succeeded.
+        seconds: how long the last one took; -1 if there was none.
+        has_failed: whether the last one failed.
+    """
+
+    count: int = 0
+    failures: int = 0
+    seconds: int = NEVER
+    has_failed: bool = False
 
 
 class Saves:
@@ -41,6 +59,7 @@ class Saves:
         fork_microseconds: how long the last fork took.
         loaded: the number of keys loaded from the file at the start.
         expired: the number of keys in that file that had expired.
+        rewrites: the rewritings of the append-only file.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -52,6 +71,7 @@ class Saves:
         self.began: int | None = None
         self.duration = NEVER
         self.count = self.forks = self.fork_microseconds = self.loaded = self.expired = 0
+        self.rewrites = RewriteStatistics()
         self._tried = 0
         self._succeeded = self._now
         self._saved = self._saved_by_child = 0  # ``Keyspace.changes`` at the time
@@ -100,7 +120,7 @@ class Saves:
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: resets the counters."""
-        self.count = self.forks = self.fork_microseconds = 0
+        self.count = self.forks = self.fork_microseconds = self.rewrites.count = 0
 
     def note_fork(self, microseconds: int) -> None:
         """Counts a fork that took some microseconds."""

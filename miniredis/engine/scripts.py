@@ -254,7 +254,7 @@ class Scripts:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command
         run.has_written |= "write" in command.flags
-        reply = call(session, command, args)
+        reply = call(engine, session, command, args)
         if engine.conditions.monitors:
             show(session, command, args)
         if run.client.tracker is not None and "readonly" in command.flags:

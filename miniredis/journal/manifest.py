@@ -7,6 +7,7 @@ A line for each file: ``file NAME seq NUMBER type TYPE``. Type ``b`` is the base
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import Final
 
 from ..engine.requests import split_arguments
@@ -71,7 +72,7 @@ class Manifest:
         if not text:
             raise ManifestError("Empty AOF manifest")
         parts: dict[str, list[Part]] = {BASE: [], INCREMENT: [], HISTORY: []}
-        for number, line in enumerate(text.splitlines(keepends=True), 1):
+        for number, line in enumerate(StringIO(text, newline="\n"), 1):
             try:
                 if not line.startswith("#"):
                     kind, part = part_of(line)
@@ -119,14 +120,18 @@ def part_of(line: str) -> tuple[str, Part]:
     """What a line says: the type, and the file."""
     if not line.endswith("\n") or len(line) > LONGEST_LINE:
         raise ManifestError("The AOF manifest file contains too long line")
-    words = split_arguments(line.strip().encode())
+    words = [
+        word.decode("utf-8", "surrogateescape")
+        for word in split_arguments(line.strip().encode("utf-8", "surrogateescape")) or ()
+    ]
     if not words or len(words) < 6 or len(words) % 2:
         raise ManifestError("Invalid AOF manifest file format")
-    told = {key.decode().lower(): value.decode() for key, value in zip(words[::2], words[1::2], strict=True)}
+    told = {key.lower(): value for key, value in zip(words[::2], words[1::2], strict=True)}
     name, number, kind = told.get("file", ""), told.get("seq", ""), told.get("type", "")
     if "/" in name or "\\" in name:
         raise ManifestError("File can't be a path, just a filename")
-    if not name or not number.isdigit() or not int(number) or kind not in {BASE, INCREMENT, HISTORY}:
+    is_number = number.isascii() and number.isdigit() and int(number)
+    if not name or not is_number or kind not in {BASE, INCREMENT, HISTORY}:
         raise ManifestError("Invalid AOF manifest file format")
     return kind, Part(name, int(number))
 

@@ -46,9 +46,6 @@ class Rewriting:
 
     Attributes:
         is_asked_for: it is to begin when the tick ends.
-        seconds: how long the last one took.
-        has_failed: the last one failed.
-        count: how many there were.
     """
 
     def __init__(
@@ -67,9 +64,7 @@ class Rewriting:
         self._folder = Path()
         self._abandoned = 0  # how many children were ended before their time, and will still be told of
         self.is_asked_for = False
-        self.seconds = NEVER
-        self.has_failed = False
-        self.count = 0
+        self._statistics = engine.saves.rewrites
 
     @property
     def is_at_work(self) -> bool:
@@ -93,7 +88,7 @@ class Rewriting:
         """Starts a child that writes a base in a folder; raises ``OSError`` if there can be none."""
         self.is_asked_for = False
         self._began, self._folder = time.monotonic(), folder
-        self.count += 1
+        self._statistics.count += 1
         self._child = self._start_child(self._write, self._child_is_over)
         self._engine.saves.note_fork(self._child.fork_microseconds)
         self._log.info("rewriting the append-only file")
@@ -115,21 +110,22 @@ class Rewriting:
             return
         path = temporary(self._folder, self._child.pid)
         self._child = None
-        self.seconds = int(time.monotonic() - self._began)
-        self.has_failed = False
+        self._statistics.seconds = int(time.monotonic() - self._began)
         try:
             if failure:
                 self.fail(failure)
                 self._use(None)
-                self._disk.remove(path)
+                self._remove(path)
             else:
                 self._use(path)
+                self._statistics.has_failed, self._statistics.failures = False, 0
         except OSError as error:
             self.fail(error)
 
     def fail(self, reason: object) -> None:
         """It came to nothing, and unasked it is not tried again at once. The files before it are good."""
-        self.has_failed, self.is_asked_for = True, False
+        self._statistics.has_failed, self.is_asked_for = True, False
+        self._statistics.failures += 1
         self._not_before = time.monotonic() + PAUSE
         self._log.error("cannot rewrite the append-only file: %s", reason)
 
@@ -152,18 +148,18 @@ class Rewriting:
             child, self._child = self._child, None
             self._abandoned += 1
             child.kill()
-            with contextlib.suppress(OSError):
-                self._disk.remove(temporary(self._folder, child.pid))
+            self._remove(temporary(self._folder, child.pid))
+
+    def _remove(self, path: Path) -> None:
+        with contextlib.suppress(OSError):  # it may not have come to be
+            self._disk.remove(path)
 
     def facts(self) -> dict[str, int | str]:
         """What INFO tells of it."""
         return {
             "aof_rewrite_in_progress": int(self.is_at_work),
             "aof_rewrite_scheduled": int(self.is_asked_for),
-            "aof_last_rewrite_time_sec": self.seconds,
             "aof_current_rewrite_time_sec": int(time.monotonic() - self._began) if self.is_at_work else NEVER,
-            "aof_last_bgrewrite_status": "err" if self.has_failed else "ok",
-            "aof_rewrites": self.count,
         }
 
 

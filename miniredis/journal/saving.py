@@ -136,5 +136,9 @@ class SnapshotFile:
 
 def check_folder(value: str) -> None:
     """Raises ``ValueError`` where the directive ``dir`` names no folder."""
-    if not Path(value).is_dir():
+    try:
+        is_folder = bool(value) and Path(value).is_dir()
+    except OSError as error:  # the name is too long, or a folder on the way is closed to us
+        raise ValueError(error.strerror) from None
+    if not is_folder:
         raise ValueError(NO_FOLDER)

@@ -102,7 +102,7 @@ class MasterLink:
         self._has_unsent = trio.Event()
         try:
             self._stream = stream = await trio.open_tcp_stream(*target)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: no host can have that name
             tell(link.lost, str(error))
             return
         try:

@@ -1,11 +1,20 @@
-"""Queues for asyncio: ``pressure.Queue`` with coroutines.
+"""Queues for asyncio: those of ``pressure``, with coroutines as methods.
 
-from pressure.aio import Queue
+They are used like this::
 
-async with Queue("jobs", url="redis://127.0.0.1:6379/0") as queue:
-    await queue.put("a line")
-    async for value in queue:
-        ...
+    import asyncio
+
+    import pressure.aio
+
+    async def main():
+        async with pressure.aio.Queue("jobs") as jobs:
+            await jobs.create(bound=1000)
+            await jobs.put("a line")
+            await jobs.shutdown()  # no more values: the loop ends when the queue is empty
+            async for value in jobs:
+                print(value)
+
+    asyncio.run(main())
 """
 
 from __future__ import annotations

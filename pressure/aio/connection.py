@@ -24,7 +24,7 @@ from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
 from pressure.protocol.operation import Reply
-from pressure.settings import Settings
+from pressure.settings import PIECE, Settings
 
 _CLASSES: Final = {
     redis.connection.Connection: theirs.Connection,
@@ -51,7 +51,12 @@ class Connections(AsyncConnections):
     _lock = asyncio.Lock
 
     def _event_loop(self) -> object:
-        return asyncio.get_running_loop()
+        try:
+            return asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(
+                "pressure.aio needs asyncio, which does not run here; for Trio there is pressure.trio"
+            ) from None
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         connection, handshake = _made(query, member), Handshake(query, name)
@@ -88,9 +93,10 @@ class Connections(AsyncConnections):
 
 async def exchange(connection: Any, data: bytes, count: int) -> list[Reply]:
     """Send commands and read ``count`` replies; raises one of ``LOST``."""
-    reader = connection._reader
+    reader, pieces = connection._reader, memoryview(data)
     try:
-        await connection.send_packed_command(data, check_health=False)
+        for start in range(0, len(data), PIECE):
+            await connection.send_packed_command((pieces[start : start + PIECE],), check_health=False)
     except redis.ConnectionError as error:
         if isinstance(reader.exception(), BrokenPipeError) and len(data) <= AT_ONCE:
             raise NotDoneError(str(error)) from error

@@ -74,7 +74,7 @@ TIMEOUT: Final[Arguments] = {
 HEAL: Final[Arguments] = {
     "--no-heal": {
         **FLAG,
-        "help": "wait for the role of a dead client; default: free it after some seconds",
+        "help": "go on waiting for the role of a dead client; default: free it after some seconds",
     }
 }
 """For the subcommands that take a role."""

@@ -16,6 +16,11 @@ from pressure.cli.status import statuses_as_text
 from pressure.cli.table import COMMANDS
 
 _EPILOG: Final = f"""\
+example:
+  pressure create jobs --bound 1000
+  seq 1 5 | pressure put jobs --close &
+  pressure get jobs --delete
+
 'pressure COMMAND --help' has the options of a command.
 
 where the server is, the first of these that is given:
@@ -26,7 +31,7 @@ where the server is, the first of these that is given:
   127.0.0.1, port 6379, database 0
 Without --prefix, keys begin with the environment variable PRESSURE_PREFIX, or else with __pressure__.
 
-However they end, put, get and pipe print on standard error how many messages were acknowledged.
+put, get and pipe print on standard error how many messages were acknowledged, also when they fail.
 
 exit status:
 {statuses_as_text()}

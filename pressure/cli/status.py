@@ -64,7 +64,7 @@ class Status:
 
 
 STATUSES: Final = (
-    Status(DONE, "done, or the answer is yes; also when the reader of the output has gone"),
+    Status(DONE, "done, or the answer is yes; also when the reader of the output, such as head, has ended"),
     Status(NO, "the answer is no, doctor found a problem, or repair left something as it is"),
     Status(2, "wrong usage", (ValueError,)),
     Status(3, "the queue does not exist", (QueueDoesNotExistError,)),
@@ -87,8 +87,12 @@ STATUSES: Final = (
     ),
     Status(13, "the command of a pipe failed; its message went back to the queue", (FilterError,)),
     Status(14, "messages were taken and could not be written; standard error has them", (LostError,)),
-    Status(15, "the queue's keys hold what no client writes; see pressure doctor", (PressureError,)),
-    Status(16, "the message was no longer ours to acknowledge: it may be done twice", (ItemLostError,)),
+    Status(15, "a key of the queue has a value that no client writes; see pressure doctor", (PressureError,)),
+    Status(
+        16,
+        "another client got the message before it was acknowledged: it may be done twice",
+        (ItemLostError,),
+    ),
     Status(17, "Spark, or something that Spark needs, is missing", (SetupError,)),
     Status(18, "a query in Spark failed, or the rows for it are gone", (PipelineError, RowsGoneError)),
     Status(UNEXPECTED, "an unexpected error; please report it", (Exception,)),

@@ -252,7 +252,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--old": {
                 "metavar": "SECONDS",
                 "type": seconds,
-                "help": "report items that are in progress for longer than this; default 3600",
+                "help": "report items that have been in progress for longer than this; default 3600",
             },
         },
         json=True,

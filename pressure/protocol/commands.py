@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pressure.errors import ServerReplyError
-from pressure.protocol.operation import Batch, Command, Reply, Wait
+from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait
 
 
 def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:
@@ -25,6 +25,26 @@ def attempt(lists: tuple[bytes, ...], seconds: float, looks: tuple[Command, ...]
 def atomic(*commands: Command) -> tuple[Command, ...]:
     """The commands between MULTI and EXEC. ``executed`` reads the replies."""
     return ((b"MULTI",), *commands, (b"EXEC",))
+
+
+def together(*commands: Command) -> Operation[list[Reply]]:
+    """The replies to commands that run in one transaction, so that all see the queue at the same moment.
+
+    A server whose memory is full refuses any command in a transaction, also one that frees memory. There the
+    commands run one after the other.
+
+    Raises:
+        ServerReplyError: The first error among the replies.
+    """
+    replies = yield Batch(atomic(*commands))
+    if not is_full(replies):
+        return check(executed(replies) or [])
+    return check((yield Batch(commands)))
+
+
+def is_full(replies: list[Reply]) -> bool:
+    """Whether the server has refused a transaction since its memory is full."""
+    return any(isinstance(reply, ServerReplyError) and reply.code == "OOM" for reply in replies)
 
 
 def executed(replies: list[Reply], end: int = -1) -> list[Reply] | None:

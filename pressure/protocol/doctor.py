@@ -3,23 +3,25 @@
 Rules:
     - One transaction reads all keys. A contradiction between keys is a problem only if the role is free whose
       holder might be about to correct them.
-    - CLIENT LIST, sent just before, tells which clients are connected. If the server refuses it, that is not
-      known.
+    - CLIENT LIST, sent after that, tells which clients are connected. If the server refuses it, that is not
+      known. Then the roles are read once more: a holder whose connection was not listed is dead if it still
+      has the role. Otherwise another client may have taken the role and disconnected in between.
+    - A server whose memory is full refuses transactions. There the keys are read one after the other.
     - A role has been held for as long as its holder key was neither written nor read (OBJECT IDLETIME).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain, islice
 from typing import Any, Final
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
 from pressure.protocol import liveness
-from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.commands import atomic, check, executed, is_full
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.liveness import Liveness, connected, liveness_of
@@ -75,14 +77,39 @@ def doctor(ctx: Context) -> Operation[Diagnosis]:
 
 
 def examine(contexts: Sequence[Context]) -> Operation[list[Diagnosis | PressureError]]:
-    """Examine several queues in one round trip, each at one moment; an error for each that cannot be."""
-    looks = [(*_times(ctx), *atomic(*_looks(ctx))) for ctx in contexts]
-    clients, *replies = yield Batch(((b"CLIENT", b"LIST"), *chain.from_iterable(looks)))
-    ends = accumulate(map(len, looks))
+    """Examine several queues, each at one moment; an error for each that cannot be."""
+    if not contexts:
+        return []
+    replies = yield _batch(contexts, atomic)
+    full = is_full(replies)
+    if full:
+        replies = yield _batch(contexts, _one_by_one)
+    size = (len(replies) - 1) // len(contexts) - _ROLES
+    rest = iter(replies)
+    first = [list(islice(rest, size)) for _ in contexts]
+    clients, *roles = rest
+    holders = (holder for holder in roles if isinstance(holder, bytes))
+    over = {holder for holder in holders if contexts[0].holds.is_dead(holder)}
+    if over:  # they may have ended after the server was asked
+        roles = yield Batch(_roles(contexts))
+    rest = iter(roles)
     return [
-        _diagnosis(ctx, clients, replies[end - len(look) : end])
-        for ctx, look, end in zip(contexts, looks, ends, strict=True)
+        _diagnosis(ctx, _Seen(looked, list(islice(rest, _ROLES)), clients, over, full))
+        for ctx, looked in zip(contexts, first, strict=True)
     ]
+
+
+def _batch(contexts: Sequence[Context], wrapped: Callable[..., tuple[Command, ...]]) -> Batch:
+    looks = [(*_times(ctx), *wrapped(*_looks(ctx))) for ctx in contexts]
+    return Batch((*chain.from_iterable(looks), (b"CLIENT", b"LIST"), *_roles(contexts)))
+
+
+def _roles(contexts: Sequence[Context]) -> tuple[Command, ...]:
+    return tuple(chain.from_iterable(_looks(ctx)[-_ROLES:] for ctx in contexts))
+
+
+def _one_by_one(*commands: Command) -> tuple[Command, ...]:
+    return commands
 
 
 def _times(ctx: Context) -> tuple[Command, ...]:
@@ -113,33 +140,52 @@ def _looks(ctx: Context) -> tuple[Command, ...]:
     )
 
 
-def _diagnosis(ctx: Context, clients: Reply, replies: list[Reply]) -> Diagnosis | PressureError:
-    idle_p, idle_c, left_p, left_c, *looked = replies
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the server has answered about a queue.
+
+    Attributes:
+        first: The replies about its keys.
+        roles: Those about its roles, a moment later.
+        clients: The reply to CLIENT LIST, in between.
+        over: The holds of this process that were over before ``roles`` were read.
+        full: Whether the keys were read without a transaction.
+    """
+
+    first: list[Reply]
+    roles: list[Reply]
+    clients: Reply
+    over: set[bytes]
+    full: bool
+
+
+def _diagnosis(ctx: Context, replies: _Seen) -> Diagnosis | PressureError:
+    idle_p, idle_c, left_p, left_c, *looked = replies.first
     try:
-        found: list[Any] = check(executed(looked) or [])
+        found: list[Any] = check(looked if replies.full else executed(looked) or [])
     except ServerReplyError as error:
         return error
     seen = _Keys(*found[:8])
     if not seen.keys:
         return does_not_exist(ctx)
-    producer = _role(ctx, PRODUCER, found[8], found[9], left_p, idle_p, clients)
-    consumer = _role(ctx, CONSUMER, found[10], found[11], left_c, idle_c, clients)
+    producer = _role(ctx, PRODUCER, found[8:10], replies.roles[:2], (left_p, idle_p), replies)
+    consumer = _role(ctx, CONSUMER, found[10:], replies.roles[2:], (left_c, idle_c), replies)
     state = _state(seen, producer, consumer)
     return Diagnosis(
         ctx.keys.name, state, seen.length, seen.limit, producer, consumer, seen.tokens, seen.marks,
-        seen.unacked, _blocked(clients), tuple(_problems(ctx.keys, seen, state, producer, consumer)),
+        seen.unacked, _blocked(replies.clients), tuple(_problems(ctx.keys, seen, state, producer, consumer)),
         *(*seen.counts, seen.rejected),
     )  # fmt: skip
 
 
 def _role(
-    ctx: Context, role: Role, free: int, holder: bytes | None, left: Reply, idle: Reply, clients: Reply
+    ctx: Context, role: Role, found: list[Any], later: list[Reply], times: Sequence[Reply], replies: _Seen
 ) -> RoleState:
-    names, life = connected(clients), None
-    if not free:
-        life = liveness_of(holder, names, ctx.holds)
-    name = None if holder is None else connection_in(unmarked(holder))
-    there = None if names is None or name is None else name in names
+    (free, holder), (left, idle), names = found, times, connected(replies.clients)
+    life, name = None, None if holder is None else connection_in(unmarked(holder))
+    if not free and found == later:
+        life = liveness_of(holder, names, holder in replies.over)
+    there = None if names is None or name is None or (not free and found != later) else name in names
     lease = left / 1000 if isinstance(left, int) and left >= 0 else None
     lapsed = bool(ctx.lease) and not free and holder is None
     who = None if holder is None or life is Liveness.SILENT else unmarked(holder)
@@ -149,11 +195,14 @@ def _role(
     return RoleState(role.name, free, who, idle, there, lease, lapsed, about)
 
 
+#: How many of ``_looks``, the last ones, read the roles.
+_ROLES: Final = 4
+
 #: What is known about a dead holder, and the words that a problem adds to it.
 _DEAD: Final = {
     Liveness.OWN.value: ", an operation of this process that is over; the next operation frees it",
-    Liveness.GONE.value: ", whose connection is gone; whoever waits for the role frees it",
-    Liveness.SILENT.value: "; whoever waits for the role frees it",
+    Liveness.GONE.value: ", whose connection is gone; a client that waits for the role frees it",
+    Liveness.SILENT.value: "; a client that waits for the role frees it",
 }
 
 
@@ -229,11 +278,22 @@ def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[st
 
 def _deadlocks(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[str]:
     full = bool(seen.limit) and seen.length >= (seen.limit or 0)
-    if producer.taken and full and not seen.tokens and (not consumer.taken or consumer.connected is False):
+    if (
+        producer.taken
+        and producer.about not in _DEAD
+        and full
+        and not seen.tokens
+        and (not consumer.taken or consumer.connected is False)
+    ):
         gone = consumer.holder is not None and not consumer.connected
         last = holder_text(consumer.holder)
         who = f"; the connection of the last consumer, {last}, is gone" if gone else ""
         yield f"the producer waits for room in a full queue, and no client consumes{who}"
-    if consumer.taken and not (seen.length or seen.marks or seen.unacked) and producer.connected is False:
+    if (
+        consumer.taken
+        and consumer.about not in _DEAD
+        and not (seen.length or seen.marks or seen.unacked)
+        and producer.connected is False
+    ):
         who = holder_text(producer.holder)
         yield f"the consumer waits for values, but the connection of the last producer, {who}, is gone"

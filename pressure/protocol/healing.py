@@ -66,18 +66,16 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
     except ServerReplyError as error:
         if error.code != "OOM" or not ctx.server.scripts:
             raise
-        return (yield from _freed_by_script(ctx, role, holder, hold_id))
+        (reply,) = check((yield Batch((free_by_script(ctx, role, holder, hold_id),))))
+        return None if reply is None else Freed(reply[0], bool(reply[1]))
 
 
-def _freed_by_script(
-    ctx: Context, role: Role, holder: bytes | None, hold_id: bytes
-) -> Operation[Freed | None]:
+def free_by_script(ctx: Context, role: Role, holder: bytes | None, hold_id: bytes) -> Command:
     """The same where memory is full. There a consumer has to free memory, so its role must come free."""
     keys = ctx.keys
     names = (role.free(keys), role.holder(keys), keys.queue, keys.unacked, keys.closed)
     args = (released(hold_id), holder or b"", int(role is CONSUMER))
-    (reply,) = check((yield Batch(((b"EVAL", FREE.text, len(names), *names, *args),))))
-    return None if reply is None else Freed(reply[0], bool(reply[1]))
+    return (b"EVAL", FREE.text, len(names), *names, *args)
 
 
 def mark_back(ctx: Context) -> Command:

@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import QueueAlreadyExistsError
-from pressure.protocol.commands import atomic, attempt, blocking, check, executed
+from pressure.protocol.commands import atomic, attempt, blocking, check, executed, is_full
 from pressure.protocol.healing import heal
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation
 from pressure.protocol.problems import does_not_exist, in_use
@@ -57,7 +57,9 @@ def _already(ctx: Context, key: bytes) -> QueueAlreadyExistsError:
     keys = ctx.keys
     shown = printable(key)
     if key == keys.bound:
-        return QueueAlreadyExistsError(f"queue {keys} already exists")
+        return QueueAlreadyExistsError(
+            f"queue {keys} already exists; with exist_ok, create accepts it if its bound is the same"
+        )
     if key in keys.twelve:
         return QueueAlreadyExistsError(
             f"queue {keys} cannot be created: key {shown} exists; an unfinished delete has left it (repair "
@@ -173,6 +175,10 @@ def _begin_delete(ctx: Context) -> Operation[None]:
             yield Batch(((b"UNWATCH",),))
             raise does_not_exist(ctx)
         replies = yield Batch(atomic(*wake))
+        if is_full(
+            replies
+        ):  # no client can create it again there; those that wait read ``:bound`` each second
+            replies = [(yield Batch(wake[:1]))]
         if (done := executed(replies)) is not None:
             check(done)
             return

@@ -43,14 +43,20 @@ class Liveness(Enum):
         return self in (Liveness.OWN, Liveness.GONE, Liveness.SILENT)
 
 
-def liveness_of(holder: bytes | None, connections: frozenset[bytes] | None, holds: Holds) -> Liveness:
-    """What is known about a holder, from the value of its holder key and the names of open connections."""
+def liveness_of(holder: bytes | None, connections: frozenset[bytes] | None, is_over: bool) -> Liveness:
+    """What is known about a holder.
+
+    Args:
+        holder: The value of the holder key.
+        connections: The names of the open connections; None if they are not known.
+        is_over: Whether it is a hold of this process that was over before the key was read.
+    """
     if holder is None or is_released(holder):
         return Liveness.SILENT
     name = connection_in(holder)
     if name is None:
         return Liveness.FOREIGN
-    if holds.is_dead(holder):
+    if is_over:
         return Liveness.OWN
     if connections is None:
         return Liveness.UNKNOWN
@@ -108,5 +114,6 @@ def sign_of_life(role: Role, first: Probe, last: Probe, holds: Holds) -> str | N
         return None
     if first.holder[role] != last.holder[role]:
         return "its holder changed"
-    lives = (liveness_of(seen.holder[role], seen.connections, holds) for seen in probes)
+    is_over = holds.is_dead(last.holder[role])
+    lives = (liveness_of(seen.holder[role], seen.connections, is_over) for seen in probes)
     return next((life.value for life in lives if not life.is_dead), None)

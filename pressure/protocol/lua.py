@@ -7,6 +7,8 @@ Rules:
       undoes itself. For the same reason it leaves the token in place while there is room.
     - A script of a client that holds the role, or has popped it, first compares the holder key.
     - A script that frees the role marks the id in the holder key as released.
+    - Where memory is full, a script may write only if it has written before. So those that take no memory
+      begin with a write that changes nothing (``even_if_full``), unless they pop something first.
     - Afterwards ``:not_full`` has one element if there is room, and none if there is not.
     - Each script returns a list: status, number of values stored, a detail, what it could not count, what it
       could not give back, and the values. ``scripts`` reads it.
@@ -59,9 +61,11 @@ local function try(...)
   return nil
 end
 
+local function even_if_full() redis.pcall('RPOP', free, 0) end
+
 local function set_token(room)
   if redis.pcall('LLEN', not_full) == (room and 1 or 0) then return nil end
-  if not room then return try('DEL', not_full) end
+  if not room then return try('DEL', not_full) and try('RPOP', not_full) end
   return try('LPUSH', not_full, 0) or try('LTRIM', not_full, 0, 0)
 end
 
@@ -132,12 +136,23 @@ return {status, stored, detail or '', uncounted, stuck, values}
 PUT: Final = Script(
     _BEGINNING
     + b"""
-local function push(first, last, length)
+local function size_of(first, last)
   local size = 0
   for at = first, last do size = size + #ARGV[at] end
-  if count(KEYS[7], KEYS[8], last - first + 1, size) then error({err = uncounted}, 0) end
+  return size
+end
+
+-- What is counted and then refused is taken off the counters again.
+local function push(first, last, length)
+  if count(KEYS[7], KEYS[8], last - first + 1, size_of(first, last)) then error({err = uncounted}, 0) end
   for at = first, last, 1000 do
-    length = call('LPUSH', KEYS[6], unpack(ARGV, at, math.min(at + 999, last)))
+    local till = math.min(at + 999, last)
+    length = redis.pcall('LPUSH', KEYS[6], unpack(ARGV, at, till))
+    if type(length) == 'table' then
+      count(KEYS[7], KEYS[8], at - 1 - last, -size_of(at, last))
+      error(length, 0)
+    end
+    stored = till - first + 1
   end
   return length
 end
@@ -172,8 +187,7 @@ local function main()
   say(call, keep and me or mark)
   if keep then take() end
   if room > 0 then
-    length = push(8, 7 + room, length)
-    stored, token = room, false
+    length, token = push(8, 7 + room, length), false
     uncounted = set_token(limit == 0 or length < limit) or uncounted
   end
   return room < wanted and 'full' or 'ok'
@@ -226,6 +240,7 @@ end
 local function main()
   local most, wait, number, size = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7]), tonumber(ARGV[8])
   local reliable = ARGV[9] == '1'
+  if held then even_if_full() end
   local status, name = taken_away()
   if status then return status, name end
   local bound = call('GET', bound_key)
@@ -289,6 +304,7 @@ local function acknowledge()
 end
 
 local function main()
+  even_if_full()
   local fine, refused, name = pcall(taken_away)
   if fine and refused then return refused, name end
   if fine and ARGV[5] ~= '0' then
@@ -309,6 +325,7 @@ CLOSE: Final = Script(
     _BEGINNING
     + b"""
 local function main()
+  even_if_full()
   local status, name = taken_away()
   if status then return status, name end
   if not call('GET', bound_key) then return 'gone' end

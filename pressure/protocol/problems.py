@@ -35,8 +35,13 @@ def holder_text(holder: bytes | None) -> str:
 
 def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
     """The error for a queue whose ``:bound`` is gone."""
+    return no_queue(ctx.keys)
+
+
+def no_queue(keys: object) -> QueueDoesNotExistError:
+    """The error for a queue that does not exist."""
     return QueueDoesNotExistError(
-        f"queue {ctx.keys} does not exist: it was never created, or it has been deleted"
+        f"queue {keys} does not exist: it was never created, or it has been deleted; create it first"
     )
 
 
@@ -55,7 +60,7 @@ def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
     return QueueInUseError(
         f"queue {ctx.keys}: the {role.name} role is held by {holder_text(holder)}; if that client is dead, "
-        "whoever waits for the role frees it after a while, and so does repair",
+        "a client that waits some seconds for the role frees it, and so does repair",
         role.name,
         None if holder is None or is_released(holder) else holder,
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from pressure.errors import QueueEmptyError
 from pressure.identity import is_released
-from pressure.protocol.commands import atomic, check, executed
+from pressure.protocol.commands import check, together
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.numbers import count_in, malformed
 from pressure.protocol.operation import Batch, Command, Context, Operation, operation
@@ -53,12 +53,6 @@ class Stats:
     rejected: int = 0
 
 
-def snapshot(*commands: Command) -> Operation[list[object]]:
-    """The replies to commands that run in one transaction, so they describe the same moment."""
-    result = executed((yield Batch(atomic(*commands))))
-    return check(result or [])
-
-
 @operation
 @naming_foreign_keys
 def stats(ctx: Context) -> Operation[Stats]:
@@ -69,7 +63,7 @@ def stats(ctx: Context) -> Operation[Stats]:
         MalformedQueueError: Its bound, or one of its counters, is not a number.
     """
     keys = ctx.keys
-    bound, *found = yield from snapshot(
+    bound, *found = yield from together(
         (b"GET", keys.bound),
         (b"LLEN", keys.queue),
         (b"EXISTS", keys.closed),
@@ -127,7 +121,7 @@ def holder(ctx: Context, role: str) -> Operation[bytes | None]:
     Raises:
         QueueDoesNotExistError: Never created, or deleted by now.
     """
-    found, free, name = yield from snapshot((b"EXISTS", ctx.keys.bound), *_ask_holder(ctx, _ROLES[role]))
+    found, free, name = yield from together((b"EXISTS", ctx.keys.bound), *_ask_holder(ctx, _ROLES[role]))
     if not found:
         raise does_not_exist(ctx)
     return _holder_id(free, name)

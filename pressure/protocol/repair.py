@@ -22,7 +22,7 @@ from pressure.protocol.commands import atomic, check
 from pressure.protocol.counters import restore_counters
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
-from pressure.protocol.liveness import Liveness, Probe, liveness_of, probe, sign_of_life
+from pressure.protocol.liveness import Probe, probe, sign_of_life
 from pressure.protocol.numbers import bound_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Pause, operation
 from pressure.protocol.problems import does_not_exist, holder_text
@@ -114,7 +114,7 @@ def _needs_another_look(ctx: Context, role: Role, seen: Probe) -> bool:
     """Whether one probe is not enough to tell whether the role's holder is dead."""
     if seen.free[role]:
         return False
-    return liveness_of(seen.holder[role], seen.connections, ctx.holds) is not Liveness.OWN
+    return not ctx.holds.is_dead(seen.holder[role])
 
 
 def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Findings) -> Operation[bool]:

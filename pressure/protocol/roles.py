@@ -18,8 +18,8 @@ Rules:
 from __future__ import annotations
 
 from pressure.errors import ServerReplyError
-from pressure.protocol.commands import atomic, attempt, check, executed, transaction_replies
-from pressure.protocol.healing import heal
+from pressure.protocol.commands import atomic, attempt, check, executed, is_full, transaction_replies
+from pressure.protocol.healing import free_by_script, heal
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply, T
 from pressure.protocol.problems import does_not_exist, first_error, in_use, is_closed, not_ours, note_failure
 from pressure.protocol.role import (
@@ -115,6 +115,8 @@ def _claimed(
     replies = yield Batch((*claim, *then))
     hold.watched = True
     first, rest = replies[: len(claim)], replies[len(claim) :]
+    if isinstance(first[0], ServerReplyError):  # its own SET has broken the watch of before
+        rest = (yield Batch(((b"UNWATCH",), *then)))[1:]
     done = executed(first)
     if done is None:
         yield Batch(((b"UNWATCH",),))
@@ -220,6 +222,8 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
         if holder != hold.expected and first_error([holder, hold.expected]) is None:
             return (yield from _token_that_was_not_ours(ctx, hold))
         replies = yield Batch(atomic(*release))
+        if is_full(replies) and ctx.server.scripts:
+            return (yield Batch((free_by_script(ctx, hold.role, holder, hold.id),)))
         if replies[-1] is not None:  # else a renewed lease has changed the watched key
             return transaction_replies(replies)
 

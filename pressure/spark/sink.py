@@ -160,7 +160,7 @@ class Sink:
     def _wait(self, status: bytes, since: float, pause: float, put: int, left: int) -> None:
         """Wait before the next attempt. Raises an error after the timeout, or for a final status."""
         if status == b"gone":
-            raise QueueDoesNotExistError(f"queue {self._queue} does not exist")
+            raise QueueDoesNotExistError(f"queue {self._queue} does not exist; create it first")
         if status == b"closed":
             raise QueueClosedError(f"queue {self._queue} is closed")
         if time.monotonic() - since < self.options.timeout:

@@ -97,7 +97,7 @@ class Source:
         held = detail if isinstance(detail, bytes) else b""
         who = printable(held) or "nobody"
         if status == b"gone":
-            return QueueDoesNotExistError(f"queue {queue} does not exist")
+            return QueueDoesNotExistError(f"queue {queue} does not exist; create it first")
         if status == b"lost":
             return in_use(self._server, held)
         if status == b"busy":

@@ -27,11 +27,9 @@ from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
 from pressure.protocol.operation import Reply
-from pressure.settings import Settings
+from pressure.settings import PIECE, Settings
 
 _SIZE: Final = 1 << 16
-#: How many bytes to send at once; the time limit for a silent server applies to each piece.
-_PIECE: Final = 1 << 20
 
 #: The errors of a broken or silent stream.
 BROKEN: Final = (
@@ -75,10 +73,10 @@ class Connection:
         Each send of a piece and each read may take up to ``limit`` seconds.
         """
         pieces = memoryview(data)
-        for start in range(0, len(data), _PIECE):
+        for start in range(0, len(data), PIECE):
             try:
                 with trio.fail_after(limit):
-                    await self._stream.send_all(pieces[start : start + _PIECE])
+                    await self._stream.send_all(pieces[start : start + PIECE])
             except trio.BrokenResourceError as error:
                 if isinstance(error.__cause__, BrokenPipeError) and len(data) <= AT_ONCE:
                     raise NotDoneError(str(error)) from error
@@ -141,7 +139,12 @@ class Connections(AsyncConnections):
     _lock = trio.Lock
 
     def _event_loop(self) -> object:
-        return trio.lowlevel.current_trio_token()
+        try:
+            return trio.lowlevel.current_trio_token()
+        except RuntimeError:
+            raise RuntimeError(
+                "pressure.trio needs Trio, which does not run here; for asyncio there is pressure.aio"
+            ) from None
 
     async def _open(self, query: ServerQuery, name: bytes, member: Member) -> tuple[Any, QueryResult]:
         where, stream, handshake = query.where, None, Handshake(query, name)

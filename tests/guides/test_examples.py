@@ -16,18 +16,22 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
 import sys
+import textwrap
 import threading
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
 import miniredis
+import pressure
 from tests.waiting import until
 
 from .markdown import ROOT, Block, blocks
@@ -102,6 +106,19 @@ def run_here(block: Block) -> None:
     with patch.dict(os.environ):
         exec(compile(block.code, str(block), "exec"), {"__name__": "__main__"})  # noqa: S102  (it is ours)
     until(lambda: threads() <= before, f"the threads of {block} have ended")
+
+
+@pytest.mark.parametrize(
+    "package", [miniredis, pressure, pressure.aio, pressure.trio], ids=lambda package: package.__name__
+)
+def test_the_example_in_the_docstring_of_a_package_runs(
+    package: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = re.search(r"::\n\n((?: {4}.*\n|\n)+)", inspect.getdoc(package) or "")
+    assert found
+    with miniredis.start() as server:
+        monkeypatch.setenv("REDIS_URL", server.url)
+        exec(textwrap.dedent(found[1]), {"__name__": "__main__"})  # noqa: S102  (it is ours)
 
 
 def threads() -> set[threading.Thread]:

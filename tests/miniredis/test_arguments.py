@@ -40,7 +40,9 @@ WRONG_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"cluster_enabled": "yes"}, ValueError, "cluster_enabled='yes': not supported by miniredis, which accepts only 'no' (the default)"),
     ({"port": "x"}, ValueError, "port='x': argument couldn't be parsed into an integer"),
     ({"port": 99999}, ValueError, "port='99999': argument must be between 0 and 65535 inclusive"),
-    ({"client_output_buffer_limit": "x"}, ValueError, "client_output_buffer_limit='x': Wrong number of arguments in buffer limit configuration."),
+    ({"client_output_buffer_limit": "x"}, ValueError, "client_output_buffer_limit='x': Wrong number of arguments in buffer limit configuration; write it as in client_output_buffer_limit='pubsub 32mb 8mb 60'"),
+    ({"save": "hourly"}, ValueError, "save='hourly': Invalid save parameters; write it as in save='60 100'"),
+    ({"replicaof": "localhost"}, ValueError, "replicaof='localhost': wrong number of arguments; write it as in replicaof='127.0.0.1 6379'"),
     ({"requirepass": None}, TypeError, "start(): requirepass must be a str, int, float, bool or path, not None; leave it out for the default"),
     ({"bind": ["127.0.0.1", "::1"]}, TypeError, "start(): bind must be a str, int, float, bool or path, not list; write several words as one str, with a space between them"),
     ({"requirepass": b"x"}, TypeError, "start(): requirepass must be a str, int, float, bool or path, not bytes"),
@@ -132,7 +134,7 @@ def test_config_names_the_directive_that_is_wrong(
 
 
 def test_a_held_clock_refuses_a_start_that_is_not_an_instant() -> None:
-    with pytest.raises(TypeError, match=r"^HeldClock\(\) takes a miniredis.Instant, not int$"):
+    with pytest.raises(TypeError, match=r"^HeldClock\(\) takes a miniredis.Instant, not int; to begin at "):
         miniredis.HeldClock(5)  # type: ignore[arg-type]
 
 

@@ -77,6 +77,7 @@ def test_a_port_in_use_is_named_in_the_error() -> None:
         (["--port", "70000"], "--port 70000: argument must be between 0 and 65535 inclusive\n"),
         (["--port", "1", "2"], "--port 1 2: wrong number of arguments\n"),
         (["--port"], "--port: wrong number of arguments\n"),
+        (["--save", "60"], "--save 60: Invalid save parameters (write it as in --save 60 100)\n"),
         (["--databases", "0"], "--databases 0: argument must be between 1 and 2147483647 inclusive\n"),
         (["--loglevel", "x"], "--loglevel x: argument(s) must be one of the following: debug, verbose, notice, warning\n"),
         (["--port", "0", "--cluster-enabled", "yes"], "--cluster-enabled yes: not supported by miniredis, which accepts only 'no' (the default)\n"),

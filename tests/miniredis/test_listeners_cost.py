@@ -98,7 +98,7 @@ def literals(methods: set[str]) -> Iterator[str]:
 def test_every_event_has_a_class() -> None:
     told = literals(
         {
-            "signal_modified", "create", "store", "store_or_delete", "change", "changed_beside", "announce", "shrunk",
+            "signal_modified", "signal_ready", "create", "store", "store_or_delete", "change", "changed_beside", "announce", "shrunk",
             "delete",
         }
     )  # fmt: skip

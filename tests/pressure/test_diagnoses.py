@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Final
 
 import pytest
 
+from pressure.errors import ServerReplyError
 from pressure.identity import released
 from pressure.keys import Keys
 from pressure.pool import Holds
@@ -56,19 +58,26 @@ def seen(*changes: dict[str, Any]) -> list[Any]:
     return [*times, b"OK", *[b"QUEUED"] * len(found), found]
 
 
-def told(*changes: dict[str, Any]) -> Diagnosis:
+def told(*changes: dict[str, Any], later: list[Any] | None = None) -> Diagnosis:
+    """The diagnosis of a queue that is healthy but for some changes; ``later`` are its roles a moment later."""
     clients = next((each["clients"] for each in changes if "clients" in each), CLIENTS)
     lease = next((each["lease"] for each in changes if "lease" in each), None)
-    (found,) = examined([clients, *seen(*changes)], context(lease=lease))
+    replies = seen(*changes)
+    roles = later or replies[-1][-4:]
+    again = [roles] if OVER in roles else []
+    (found,) = examined([[*replies, clients, *roles], *again], context(lease=lease))
     assert isinstance(found, Diagnosis)
     return found
 
 
-def examined(replies: list[Any], *contexts: Context) -> Any:
+def examined(batches: list[list[Any]], *contexts: Context) -> Any:
     operation = examine(contexts)
     next(operation)
-    with pytest.raises(StopIteration) as stop:
+    *others, last = batches
+    for replies in others:
         operation.send(replies)
+    with pytest.raises(StopIteration) as stop:
+        operation.send(last)
     return stop.value.value
 
 
@@ -108,7 +117,7 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     (({"producer_free": 0, "producer": OVER},), [f"held by {OVER.decode()}, an operation of this process that is over"]),
     (({"producer_free": 0, "producer": released(DEAD)},), []),
     (({"producer_free": 0, "producer": released(DEAD), "idle": 5},), ["held by a client that has not written its id"]),
-    (({"producer_free": 0},), ["held by a client that has not written its id; whoever waits for the role frees it"]),
+    (({"producer_free": 0},), ["held by a client that has not written its id; a client that waits for the role frees it"]),
     (({"producer_free": 0, "lease": 3.0},), ["held by a client whose lease ran out"]),
     # what is there, and room for more: the numbers are such that nothing but a sum will do
     ((lengths(7, 3, 3, 9, 3), {"tokens": 0}), ["3 messages are unacknowledged", "the token"]),
@@ -123,6 +132,8 @@ ILLS: Final[list[tuple[tuple[dict[str, Any], ...], list[str]]]] = [
     ((lengths(9, 5, 1, 6, 3),), ["1 message is", "6 messages were produced and 3 consumed, but 6 are in the queue"]),
     # who waits for whom
     ((FULL, BUSY_P), ["no client consumes"]),
+    ((FULL, {"producer_free": 0, "producer": DEAD}), ["whose connection is gone"]),
+    ((DEAD_C, {"length": 0, "producer": DEAD}), ["consumer role is held by dead:1:00000000/1/1, whose connection is gone"]),
     ((FULL, BUSY_P, {"length": 3}), ["no client consumes"]),
     ((FULL, BUSY_P, {"length": 1}), []),
     ((FULL, BUSY_P, {"bound": b"0"}), []),
@@ -152,6 +163,35 @@ def test_each_problem_is_reported_and_nothing_else(
         assert part in f"{sentence}$"
 
 
+@pytest.mark.parametrize("later", [[1, None, 1, None], [0, HERE, 1, None], [1, released(DEAD), 1, None]])
+def test_a_holder_that_has_given_its_role_back_meanwhile_is_not_dead(later: list[Any]) -> None:
+    for holder in (DEAD, OVER, released(DEAD)):
+        told_so = told({"producer_free": 0, "producer": holder, "idle": 9}, later=later)
+        assert told_so.problems == ()
+        assert told_so.producer.about == ""
+
+
+def test_a_hold_of_this_process_that_ends_while_the_server_answers_is_not_dead() -> None:
+    """It is found over when the replies come, and the server is asked once more."""
+    taken = seen({"producer_free": 0, "producer": OVER})
+    released_now = [1, released(OVER), 1, None]
+    (found,) = examined([[*taken, CLIENTS, *taken[-1][-4:]], released_now], context())
+    assert found.problems == ()
+
+
+def test_a_server_whose_memory_is_full_is_asked_without_a_transaction() -> None:
+    first = seen()
+    queued = [
+        *first[:4],
+        b"OK",
+        *[ServerReplyError("OOM no memory")] * 12,
+        ServerReplyError("EXECABORT discarded"),
+    ]
+    roles = first[-1][-4:]
+    (found,) = examined([[*queued, CLIENTS, *roles], [*first[:4], *first[-1], CLIENTS, *roles]], context())
+    assert (found.length, found.problems) == (1, ())
+
+
 @pytest.mark.parametrize(("left", "lease"), [(-2, None), (-1, None), (0, 0.0), (2500, 2.5), (None, None)])
 def test_the_time_left_of_a_lease_is_reported_in_seconds(left: Any, lease: float | None) -> None:
     found = told(BUSY_P, {"left_p": left})
@@ -174,7 +214,7 @@ def test_blocked_clients_are_counted(clients: Any, blocked: int | None) -> None:
 def test_several_queues_are_diagnosed_separately() -> None:
     contexts = [context(name) for name in ("a", "b", "c")]
     numbers = [seen({"length": length}) for length in (1, 0, 2)]
-    found = examined([CLIENTS, *(reply for replies in numbers for reply in replies)], *contexts)
+    found = examined([[*chain(*numbers), CLIENTS, *numbers[0][-1][-4:] * 3]], *contexts)
     assert [(each.queue, each.length) for each in found] == [(b"a", 1), (b"b", 0), (b"c", 2)]
 
 

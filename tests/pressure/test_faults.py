@@ -290,9 +290,21 @@ def test_some_faults_at_every_message_are_neither_silent_nor_beyond_repair(
         assert at_every_message(server, gate, flavour, OPERATION_CASES[operation], FAULTS[fault], lasts=lasts)
 
 
-def test_values_that_were_popped_are_returned_if_more_are_refused(server: Patient, gate: Gate) -> None:
-    many = OPERATION_CASES["get many, empty at first"]
-    assert at_every_message(server, gate, "plain", many, forbidden("-get"), lasts=False)
+#: A client may send one command no more, for one message: what it had taken, or counted, is as it must be.
+FORBIDDEN = [
+    ("plain", "get", "get many, empty at first"),
+    ("plain", "multi", "get"),
+    ("sync", "lpush", "put"),
+    ("sync", "del", "put, to the bound"),
+]
+
+
+@pytest.mark.parametrize(("flavour", "command", "operation"), FORBIDDEN)
+def test_some_forbidden_commands_are_neither_silent_nor_beyond_repair(
+    server: Patient, gate: Gate, flavour: str, command: str, operation: str
+) -> None:
+    case, fault = OPERATION_CASES[operation], forbidden(f"-{command}")
+    assert at_every_message(server, gate, flavour, case, fault, lasts=False)
 
 
 @pytest.mark.faults

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -161,3 +162,9 @@ def test_each_flavour_works_with_both_versions_of_the_wire_protocol(
         assert len(report.done) == 1
 
     play(main, url=f"{redis_url}?protocol={protocol}")
+
+
+@pytest.mark.parametrize("kind", [pressure.Queue, pressure.aio.ReliableQueue, pressure.trio.RingQueue])
+def test_a_queue_object_says_why_it_cannot_be_pickled(kind: type) -> None:
+    with pytest.raises(TypeError, match="make one in each process, of the same name and URL"):
+        pickle.dumps(kind("jobs"))

@@ -113,8 +113,9 @@ def test_a_hung_client_loses_its_role_and_gets_an_error(
         with queue.receive():
             held.fast_forward(LONG + 1)
             assert left(raw, "consumer") == -2
-            assert "held by a client whose lease ran out; whoever waits for the role frees it" in " ".join(
-                other.doctor().problems
+            assert (
+                "held by a client whose lease ran out; a client that waits for the role frees it"
+                in " ".join(other.doctor().problems)
             )
             report = other.repair()
             assert report.done == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import redis
+import trio
 
 import pressure
 from pressure import Queue, QueueAlreadyExistsError
@@ -27,14 +29,19 @@ def test_create_with_exist_ok_leaves_a_queue_of_that_bound_alone(queue: Queue, r
     queue.put(b"v")
     queue.create(3, exist_ok=True)
     assert queue.length() == 1
-    with pytest.raises(QueueAlreadyExistsError, match=r"'jobs' already exists$"):
+    with pytest.raises(
+        QueueAlreadyExistsError, match=r"'jobs' already exists; with exist_ok, create accepts it"
+    ):
         queue.create(3)
     invariant(raw)
 
 
 def test_create_with_exist_ok_refuses_a_queue_of_another_bound(queue: Queue, raw: redis.Redis) -> None:
     queue.create(3)
-    with pytest.raises(QueueAlreadyExistsError, match="already exists, with bound 3 instead of 0"):
+    with pytest.raises(
+        QueueAlreadyExistsError,
+        match="already exists, with bound 3 instead of 0, and a bound cannot be changed",
+    ):
         queue.create(exist_ok=True)
     invariant(raw)
 
@@ -43,6 +50,38 @@ def test_create_with_exist_ok_refuses_to_share_a_key_with_another_queue(make: Ma
     queue.create()
     with pytest.raises(QueueAlreadyExistsError, match="would share a key"):
         make("jobs:closed").create(exist_ok=True)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize("flavour", [pressure, pressure.aio, pressure.trio])
+@pytest.mark.parametrize("kind", ["Queue", "BackupQueue", "RingQueue", "ReliableQueue"])
+def test_the_error_about_an_unknown_argument_names_the_class_that_the_caller_wrote(
+    flavour: Any, kind: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"^{kind}.__init__\(\) got an unexpected keyword argument 'ulr'"):
+        getattr(flavour, kind)("jobs", ulr="redis://localhost")
+
+
+def test_the_error_about_an_unknown_argument_of_a_method_names_the_method(queue: Queue) -> None:
+    with pytest.raises(TypeError, match=r"^Queue.put\(\) got an unexpected keyword argument 'timeot'"):
+        queue.put(b"v", timeot=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("values", ["abc", b"abc", bytearray(b"abc"), memoryview(b"abc")])
+def test_put_many_refuses_a_single_value(queue: Queue, values: Any) -> None:
+    queue.create()
+    with pytest.raises(TypeError, match="put_many takes several values, not one"):
+        queue.put_many(values)
+    assert queue.length() == 0
+
+
+def test_a_queue_of_asyncio_in_trio_and_one_of_trio_in_asyncio_name_the_right_package(redis_url: str) -> None:
+    with pytest.raises(RuntimeError, match=r"for Trio there is pressure\.trio"):
+        trio.run(pressure.aio.Queue("jobs", url=redis_url).length)
+    with pytest.raises(RuntimeError, match=r"for asyncio there is pressure\.aio"):
+        asyncio.run(pressure.trio.Queue("jobs", url=redis_url).length())
 
 
 # Closing

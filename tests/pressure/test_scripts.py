@@ -142,7 +142,7 @@ def test_a_script_that_fails_leaves_no_role_held(
     }
     queue.create(5)
     queue.put(b"v")
-    with pytest.raises(ServerReplyError, match="NOPERM"):
+    with pytest.raises(ServerReplyError, match=r"NOPERM .* \(the guide REDIS\.md lists the rights"):
         operations[name](limited(f"-{forbidden}"))
     invariant(raw)
     assert queue.get_many(3) == [b"v"]

@@ -22,6 +22,7 @@ import redis
 from conformance.targets import Address
 from conformance.wire.gate import Gate
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
+from pressure.connection import TICK, CancelScope
 
 from .conftest import PREFIX, Server, Task, invariant, server_fixture, until, waiting
 from .loops import cancelled, pause, play
@@ -62,6 +63,31 @@ def nobody() -> Iterator[str]:
     """Where connections are accepted, and nothing is ever answered."""
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.fixture
+def dripping() -> Iterator[str]:
+    """Where a byte of one reply comes now and then; after some hundred bytes the connection ends."""
+    is_over = threading.Event()
+
+    def drip(link: socket.socket) -> None:
+        with link, contextlib.suppress(OSError):
+            link.send(b"+")
+            for _ in range(300):
+                link.send(b"x")
+                if is_over.wait(0.01):
+                    return
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=drip, args=[listener.accept()[0]], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        is_over.set()
+        listener.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture
@@ -136,6 +162,16 @@ def test_connecting_to_a_server_that_never_answers_has_a_limit_of_its_own(flavou
     play(flavour, main, url=f"redis://{nobody}?socket_connect_timeout=0.3&{LONG}")
 
 
+def test_connecting_to_a_server_that_answers_byte_by_byte_has_the_same_limit(
+    flavour: str, dripping: str
+) -> None:
+    async def main(queue: Any) -> None:
+        with pytest.raises(ConnectionFailedError, match=r"no answer|[Tt]imeout"):
+            await queue.length()
+
+    play(flavour, main, url=f"redis://{dripping}?socket_connect_timeout=0.3&{LONG}")
+
+
 def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time(
     flavour: str, nobody: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +221,74 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
         assert not pool._idle
 
     play(flavour, main, url=f"{gate.url}?socket_timeout=0.3")
+
+
+# Long values on a slow network
+
+
+def test_only_time_without_progress_counts_as_silence() -> None:
+    scope = CancelScope(None)
+    scope.begin_wait(2.5 * TICK)
+    for _ in range(5):
+        scope.tick(is_silent=False)
+        scope.tick()
+        scope.tick()
+    with pytest.raises(TimeoutError):
+        scope.tick()
+
+
+@pytest.fixture
+def slow_network(empty_server: Address) -> Iterator[str]:
+    """The address of a way to the server that carries a few megabytes a second, in short bursts."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    ends: list[socket.socket] = [listener]
+    busy, over = [threading.Thread(target=lambda: accept())], threading.Event()
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection((empty_server.host, empty_server.port))
+                for end in (client, server):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+                ends.extend((client, server))
+                for pair in ((client, server), (server, client)):
+                    busy.append(threading.Thread(target=carry, args=pair))
+                    busy[-1].start()
+
+    def carry(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 18):
+                target.sendall(data)
+                over.wait(0.02 if len(data) > 1000 else 0)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+
+    busy[0].start()
+    yield f"redis://127.0.0.1:{listener.getsockname()[1]}"
+    over.set()
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+    for thread in busy:
+        thread.join()
+    for end in ends:
+        end.close()
+
+
+@pytest.mark.exhaustive
+def test_a_long_value_may_take_longer_than_the_socket_timeout(
+    flavour: str, slow_network: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.connection.TICK", 0.01)
+    value = bytes(3_000_000)
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        await queue.put(value)
+        assert await queue.get() == value
+
+    play(flavour, main, url=f"{slow_network}?socket_timeout=0.6")
 
 
 # Stopping
@@ -258,6 +362,23 @@ def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: Serve
             queue.length()
         stopper.result()
         assert isinstance(caught.value.__cause__, ConnectionFailedError)
+
+
+def test_sigint_ends_an_operation_whose_reply_comes_byte_by_byte(
+    dripping: str, task: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.connection.STOP_TIMEOUT", 0.1)
+    with Queue("jobs", url=f"redis://{dripping}?{LONG}&socket_connect_timeout=1000") as queue:
+
+        def interrupt() -> None:
+            until(lambda: any(member._socket for member in queue._driver.connections.pool._members))
+            os.kill(os.getpid(), signal.SIGINT)
+
+        stopper = task(interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            queue.length()
+        stopper.result()
+        assert "no answer in time to an operation that was to be stopped" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])

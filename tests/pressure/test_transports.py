@@ -29,7 +29,8 @@ def test_a_queue_works_over_a_unix_socket(
     with redis.Redis(unix_socket_path=str(path)) as client:
         until(lambda: path.exists() and listens(client), "was there a socket")
     in_and_out(run, url=f"unix://{path}?db=3")
-    refused(run, "nowhere", url=f"unix://{tmp_path}/nowhere.sock")
+    refused(run, "nowhere.sock: No such file or directory", url=f"unix://{tmp_path}/nowhere.sock")
+    refused(run, "; is a server running there", url=f"redis://127.0.0.1:{free_port()}")
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
@@ -43,8 +44,8 @@ def test_a_queue_works_with_passwords_users_and_databases(
     with redis.Redis(port=server.port, password="secret", db=5, protocol=protocol) as client:  # noqa: S106
         run(lambda queue: queue.create(), client=client)
         assert client.exists("__pressure__:jobs:bound")
-    refused(run, "cannot use", url=f"redis://:wrong@{where}")
-    refused(run, "cannot use", url=f"redis://{where}")
+    refused(run, "it does not accept this user name and password", url=f"redis://:wrong@{where}")
+    refused(run, "it wants a password; put it into the URL", url=f"redis://{where}")
     refused(run, "cannot use", url=f"redis://:secret@127.0.0.1:{server.port}/77")
 
 

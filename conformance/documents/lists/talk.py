@@ -86,8 +86,9 @@ NAMED: Final = {"nil": NULL, "nil array": NULL_ARRAY, "-WRONGTYPE": WRONG_TYPE}
 def exchanges_of(clauses: Callable[..., Callable[[Check], Check]]) -> Callable[..., None]:
     """What declares clauses of a document that are asked on one connection, an exchange after the other.
 
+    ``COMMAND => reply``, with the reply as ``reply`` reads it::
 
-    exchange("list.llen", "2, LLEN", "LLEN answers the length.", "RPUSH k 1 2 => 2", "LLEN k => 2")
+        exchange("list.llen", "2, LLEN", "LLEN answers the length.", "RPUSH k 1 2 => 2", "LLEN k => 2")
     """
 
     def exchange(id_: str, place: str, text: str, *exchanges: str, **options: Any) -> None:

@@ -38,7 +38,7 @@ def mq_push(session: Session, args: list[bytes]) -> Reply:
     queue = db.lookup_write(key, RQUEUE)
     if queue is not None:
         ids = queue.push(args[2:], now)
-        db.signal_modified(key, "mq.push", is_ready=True)
+        db.signal_ready(key, "mq.push")
         return ids
     queue = RQueue()
     ids = queue.push(args[2:], now)

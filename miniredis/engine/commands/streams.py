@@ -86,7 +86,7 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
     if stream is None:
         db.create(key, target, "xadd")
     else:
-        db.signal_modified(key, "xadd", is_ready=True)
+        db.signal_ready(key, "xadd")
     if addition.trimming.strategy and addition.trimming.apply(target, limits):
         db.signal_modified(key, "xtrim")
     return id_text(number)

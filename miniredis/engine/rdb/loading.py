@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ..errors import CommandError
 from ..keyspace import Keyspace
+from ..numbers import parse_integer
 from ..packing import Packing
 from ..replication.history import NO_NAME, Position
 from .kinds import (
@@ -217,8 +218,6 @@ class Loading:
 
     def run(self, *, checks: bool, is_whole: bool) -> Generator[None, None, None]:
         """Loads everything; raises ``BadDataError`` or ``BadSnapshotError``."""
-        if checks:
-            self.reader.begin_checksum()
         version = self._read_version()
         self.damage = "the file ends too early"
         while (code := self.reader.byte()) != END:
@@ -232,7 +231,7 @@ class Loading:
                 raise self.refusal(f"there is no type {code} here")
             self.damage = "the file ends too early"
         if version >= CHECKED_FROM:
-            self._check_sum()
+            self._check_sum(checks=checks)
         if is_whole and not self.reader.is_over:
             raise self.refusal("the snapshot ends here, and the file does not")
 
@@ -240,8 +239,10 @@ class Loading:
     def position(self) -> Position | None:
         """Where the data were in the history of a master, as far as it is known by now."""
         database, name, offset = (self._facts.get(fact, b"") for fact in POSITION)
-        is_whole = database.isdigit() and offset.isdigit() and len(name) == len(NO_NAME)
-        return Position(int(database), name, int(offset)) if is_whole else None
+        index, reached = count_in(database), count_in(offset)
+        if index is None or reached is None or len(name) != len(NO_NAME):
+            return None
+        return Position(index, name, reached)
 
     def refusal(self, reason: str) -> BadSnapshotError:
         """The error for what was read last."""
@@ -261,10 +262,10 @@ class Loading:
             raise self.refusal(f"version {int(digits)} of the format is not one of 1 to {NEWEST}")
         return int(digits)
 
-    def _check_sum(self) -> None:
-        found = self.reader.end_checksum()
+    def _check_sum(self, *, checks: bool) -> None:
+        found = self.reader.checksum
         expected = int.from_bytes(self.reader.take(8), "little")
-        if found and expected and found != expected:
+        if checks and expected and found != expected:
             raise self.refusal("the checksum is wrong: the file is damaged")
 
     def _load_key(self, kind: int) -> Steps[None]:
@@ -334,13 +335,19 @@ class Loading:
         """A field about the file: its name and its value."""
         name, value = self.reader.string(), self.reader.string()
         self._facts[name] = value
-        if name == b"used-mem" and value.isdigit():
-            self._progress.used_memory = int(value)
+        if name == b"used-mem":
+            self._progress.used_memory = count_in(value) or 0
 
     def skip(self, count: int) -> None:
         """So many numbers, which are only hints."""
         for _ in range(count):
             self.reader.length()
+
+
+def count_in(text: bytes) -> int | None:
+    """The number that a field holds; None if it is none, negative or beyond 64 bits."""
+    number = parse_integer(text)
+    return None if number is None or number < 0 else number
 
 
 OPCODES: Final[dict[int, Callable[[Loading], object]]] = {

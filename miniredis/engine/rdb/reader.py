@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from .crc64 import Checksum
+from .crc64 import crc64
 from .lzf import decompress
 
 __all__ = ["BadDataError", "FileReader", "Reader", "length", "string"]
@@ -127,7 +127,7 @@ class FileReader(Reader):
         super().__init__(b"")
         self._read, self._left = read, size  # what was not read from the file yet
         self._dropped = 0  # bytes that are no longer here
-        self._checksum: Checksum | None = None
+        self._checksum = 0  # of these
 
     @property
     def at(self) -> int:
@@ -149,16 +149,11 @@ class FileReader(Reader):
             self._get(min(most, self._here + self._left))
         return self._data[self._at : self._at + most]
 
-    def begin_checksum(self) -> None:
-        """Sums up all that is read from now on."""
+    @property
+    def checksum(self) -> int:
+        """The checksum of all that has been read."""
         self._drop()
-        self._checksum = Checksum()
-
-    def end_checksum(self) -> int:
-        """The checksum of all that was read since; 0 if it was not begun."""
-        self._drop()
-        checksum, self._checksum = self._checksum, None
-        return checksum.value if checksum else 0
+        return self._checksum
 
     @property
     def _here(self) -> int:
@@ -166,10 +161,10 @@ class FileReader(Reader):
 
     def _drop(self) -> None:
         """Forgets what was read."""
-        if self._checksum is not None:
-            self._checksum.update(self._data[: self._at])
+        read, self._data = self._data[: self._at], self._data[self._at :]
+        self._checksum = crc64(read, self._checksum)
         self._dropped += self._at
-        self._data, self._at = self._data[self._at :], 0
+        self._at = 0
 
     def _get(self, size: int) -> None:
         missing = size - self._here

@@ -14,7 +14,7 @@ from ..keyspace import Database, Keyspace
 from ..replication.history import Position
 from ..value_types import TYPES
 from ..version import VERSION as REDIS_VERSION
-from .crc64 import Checksum
+from .crc64 import crc64
 from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
 from .payload import VERSION
 from .reader import length, string
@@ -53,17 +53,15 @@ def write(
         has_data: whether to write the keys.
         position: where the data are in the history that replicas and masters go on from.
     """
-    checksum = Checksum()
-    block = bytearray()
+    checksum, block = 0, bytearray()
     for piece in pieces(keyspace, libraries, memory, position, aof_base=aof_base, has_data=has_data):
         block += piece
         if len(block) >= BLOCK:
             yield (full := bytes(block))
-            if has_checksum:
-                checksum.update(full)
+            checksum = crc64(full, checksum)
             block.clear()
-    checksum.update(block)
-    yield bytes(block) + (checksum.value if has_checksum else 0).to_bytes(8, "little")
+    checksum = crc64(block, checksum)
+    yield bytes(block) + (checksum if has_checksum else 0).to_bytes(8, "little")
 
 
 def pieces(

@@ -72,14 +72,15 @@ class Synchronization:
 
     def _converse(self, data: bytes) -> None:
         """Goes on with the handshake."""
-        self._line += data
-        while b"\n" in self._line:
-            line, _, self._line = self._line.partition(b"\n")
+        data, at = self._line + data, 0
+        while end := data.find(b"\n", at) + 1:
+            line, at = data[at : end - 1], end
             try:
                 self._link.say(self._handshake.send(line.removesuffix(b"\r")))
-            except StopIteration as end:
-                self._agree(end.value, self._line)
+            except StopIteration as over:
+                self._agree(over.value, data[at:])
                 return
+        self._line = data[at:]
         if len(self._line) > LONGEST_LINE:
             raise HandshakeError("the reply of the master has no end: is it a Redis server?")
 

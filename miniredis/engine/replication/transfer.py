@@ -51,15 +51,15 @@ class Transfer:
         return self._take_marked(data) if self._mark else self._take_counted(data)
 
     def _read_line(self, data: bytes) -> bytes:
-        while not self._begun and data:
-            line, end, data = data.partition(b"\n")
-            self._line += line
-            if end:
-                self._begin(self._line.removesuffix(b"\r"))
+        at = 0
+        while not self._begun and at < len(data):
+            end = data.find(b"\n", at) + 1
+            self._line += data[at : end or len(data)]
+            at = end or len(data)
+            if end or len(self._line) > LONGEST_LINE:
+                self._begin(self._line.removesuffix(b"\n").removesuffix(b"\r"))
                 self._line = b""
-            elif len(self._line) > LONGEST_LINE:
-                self._begin(self._line)
-        return data
+        return data[at:]
 
     def _begin(self, line: bytes) -> None:
         if not line:

@@ -2,6 +2,8 @@
 
 Rules:
     - ``KEYS`` are the list of waiting items, the list of items in progress, and the sorted set of claims.
+    - Where memory is full, a script may write only if it has written before. So each begins with a write that
+      changes nothing: items can be taken and completed there, which frees memory.
     - An item is added to its destination before it is removed from its source. A script that fails halfway
       keeps its changes, so the item is then in both lists, never in neither.
     - ``REAP`` may need several runs to look at all items in progress. An item that a run puts back keeps a
@@ -21,6 +23,8 @@ _BEGINNING: Final = b"""
 local pending, processing, claims = KEYS[1], KEYS[2], KEYS[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('RPOP', pending, 0)
+redis.call('ZREMRANGEBYSCORE', claims, '(0', '(0')
 """
 
 #: Claims the next item, records the time, and returns the item; nil if there is none. If the time cannot be
@@ -28,7 +32,6 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 CLAIM: Final = Script(
     _BEGINNING
     + b"""
-redis.call('ZCARD', claims)
 local item = redis.call('LMOVE', pending, processing, 'RIGHT', 'LEFT')
 if item then redis.pcall('ZADD', claims, now, item) end
 return item
@@ -49,7 +52,6 @@ REAP: Final = Script(
     + b"local most_bytes = %d\nlocal most_items = %d\n" % (MOST_BYTES, MOST_ITEMS)
     + b"""
 local stale, left, known, back = tonumber(ARGV[1]), tonumber(ARGV[2]), {}, {}
-redis.call('LLEN', pending)
 local whole = left < 0
 if whole then left = redis.call('LLEN', processing) end
 

@@ -20,7 +20,7 @@ from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.commands import execute, front, now, pairs, transaction
 from pressure.kinds.kind import KindContext
 from pressure.kinds.kind_check import check_kind, creating, modifying, operation
-from pressure.protocol.commands import atomic, blocking, check, executed
+from pressure.protocol.commands import atomic, blocking, check, executed, together
 from pressure.protocol.numbers import milliseconds_in
 from pressure.protocol.operation import Batch, Command, Deadline, Operation, Reply
 from pressure.protocol.scripts import NO_SCRIPTS, eval_script
@@ -105,8 +105,7 @@ def _timed(keys: BackupKeys, item: bytes, time: Reply) -> Batch:
 @modifying
 def remove(ctx: KindContext, keys: BackupKeys, item: bytes) -> Operation[bool]:
     """Remove an item in progress; False if it was not there."""
-    steps = atomic((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
-    removed, _ = check(executed((yield Batch(steps))) or [])
+    removed, _ = yield from together((b"LREM", keys.processing, 1, item), (b"ZREM", keys.claims, item))
     return bool(removed)
 
 
@@ -198,7 +197,7 @@ def in_progress(ctx: KindContext, keys: BackupKeys) -> Operation[list[tuple[byte
         (b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),
         (b"TIME",),
     )
-    items, scores, time = check(executed((yield Batch(atomic(*looks)))) or [])
+    items, scores, time = yield from together(*looks)
     times, at = times_of(scores), now(time)
     found = [(item, times.get(item), at) for item in reversed(items)]
     return sorted(found, key=lambda each: at if each[1] is None else each[1])

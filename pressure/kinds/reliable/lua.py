@@ -4,6 +4,8 @@ Rules:
     - ``KEYS`` are those of a lane, as in ``ReliableKeys.all``. ``ARGV[1]`` is the consumer group. For ``pop``
       the lane is that of due messages, and ``KEYS[7...]`` are the queue, its deliveries and its notes.
     - A message is added to its destination before it is removed from its source.
+    - Where memory is full, a script may write only if it has written before. So each begins with a write that
+      changes nothing: messages can be delivered, retried and acknowledged there.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ local queue, delayed, dead, counts, beats, notes = KEYS[1], KEYS[2], KEYS[3], KE
 local group = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREM', delayed, '')
 """
 
 #: An entry is deleted once every group of the stream has acknowledged it. ``is_done`` checks the other

@@ -2,6 +2,8 @@
 
 Rules:
     - ``KEYS[1]`` is the list. The key of a lock is the prefix of the locks (``ARGV[1]``) and the item.
+    - Where memory is full, a script may write only if it has written before. So a claim begins with a write
+      that changes nothing.
     - A lock is deleted or extended only while it holds our token.
 """
 
@@ -17,6 +19,7 @@ CLAIM: Final = Script(
     b"""
 local ring, locks, token, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local tries = tonumber(ARGV[4])
+redis.call('RPOP', ring, 0)
 if tries == 0 then tries = redis.call('LLEN', ring) end
 for _ = 1, tries do
   local item = redis.call('LMOVE', ring, ring, 'RIGHT', 'LEFT')

@@ -246,6 +246,22 @@ BASE = "file appendonly.aof.{0}.base.rdb seq {0} type b\n"
 INCREMENT = "file appendonly.aof.{0}.incr.aof seq {0} type i\n"
 
 
+def test_info_counts_rewritings_whether_the_file_is_on_or_off(kept: Kept) -> None:
+    def counted() -> tuple[str, str]:
+        kept.await_base()
+        told = kept.told()
+        return told["aof_rewrites"], told["aof_rewrites_consecutive_failures"]
+
+    kept.ask("BGREWRITEAOF")
+    assert counted() == ("1", "0")
+    kept.ask("CONFIG", "SET", "appendonly", "yes")
+    assert counted() == ("2", "0")
+    kept.ask("CONFIG", "SET", "appendonly", "no")
+    assert counted() == ("2", "0")
+    kept.ask("CONFIG", "RESETSTAT")
+    assert counted() == ("0", "0")
+
+
 def test_data_from_before_and_after_are_there_at_the_next_start(
     kept: Kept, kind: str, tmp_path: Path
 ) -> None:

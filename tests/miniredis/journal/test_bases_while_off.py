@@ -12,6 +12,7 @@ import miniredis
 from conformance.targets import Address
 from conformance.wire import RawConnection, encode
 from miniredis import Config, Engine
+from miniredis.engine.saves import RewriteStatistics
 from miniredis.journal.base_writer import BaseWriter
 from miniredis.journal.disk import Disk
 from miniredis.logs import ServerLog
@@ -150,8 +151,8 @@ class Off:
 
     def rewrite(self) -> None:
         self.writer.rewrite()
-        for each in self.later:
-            each()
+        while self.later:
+            self.later.pop(0)()
 
 
 @pytest.mark.parametrize("power", [False, True], ids=["kill", "power loss"])
@@ -181,6 +182,12 @@ def test_a_disk_that_fails_leaves_the_data_of_before_and_the_folder_unlocked(ope
     disk.plan = failing(operation)
     off = Off(disk)
     off.rewrite()
-    assert off.writer.facts()["aof_last_bgrewrite_status"] == "err"
+    assert off.engine.saves.rewrites == RewriteStatistics(count=1, failures=1, seconds=0, has_failed=True)
     disk.plan = works
     assert found_in(disk) == OLD
+    off = Off(disk)
+    disk.plan = failing(operation)
+    off.rewrite()
+    disk.plan = works
+    off.rewrite()
+    assert off.engine.saves.rewrites == RewriteStatistics(count=2, seconds=0)

@@ -239,6 +239,13 @@ def test_config_set_moves_the_file(kept: Kept, tmp_path: Path) -> None:
     assert kept.files() == []
 
 
+@pytest.mark.parametrize("value", ["", "x" * 5000, "/dev/null/x"])
+def test_config_set_refuses_a_folder_that_cannot_be(value: str, kept: Kept) -> None:
+    assert kept.ask("CONFIG", "SET", "dir", value).startswith(b"-ERR CONFIG SET failed")
+    assert kept.ask("SAVE") == b"+OK\r\n"
+    assert kept.path.exists()
+
+
 def is_gone(kept: Kept) -> bool:
     try:
         RawConnection("127.0.0.1", kept.port).close()

@@ -6,6 +6,7 @@ import random
 import subprocess
 import tracemalloc
 from collections.abc import Iterator
+from itertools import starmap
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from conformance.targets.programs import find_real_redis
 from miniredis import Engine
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.loading import NEWEST, BadSnapshotError, Loaded
+from miniredis.engine.rdb.reader import string
 from miniredis.journal.damage import DamagedFileError
 from miniredis.journal.disk import Disk
 from miniredis.journal.rdb_file import save_file
@@ -45,6 +47,11 @@ def signed(body: bytes, version: int = 10) -> bytes:
     """A file of some opcodes, with its head, its end and its checksum."""
     data = b"REDIS%04d" % version + body + END
     return data + crc64(data).to_bytes(8, "little")
+
+
+def field(name: bytes, value: bytes) -> bytes:
+    """The opcode of a field about the file."""
+    return b"\xfa" + string(name) + string(value)
 
 
 def resigned(data: bytes) -> bytes:
@@ -238,6 +245,7 @@ def test_loaded_keys_expire_in_time(filled: Engine) -> None:
         (b"\xfc" + b"\xff" * 8 + b"\x00\x01k\x01v", {b"k": b"v"}),
         (b"\xfd\xff\xff\xff\x7f\x00\x01k\x01v", {b"k": b"v"}),
         (b"\xfd\x01\x00\x00\x00\x00\x01k\x01v\x00\x01l\x01w", {b"l": b"w"}),
+        (field(b"used-mem", b"9" * 5000) + b"\x00\x01k\x01v", {b"k": b"v"}),
         (b"", {}),
     ],
 )
@@ -245,6 +253,16 @@ def test_opcodes_around_keys_are_understood(body: bytes, state: dict[bytes, byte
     engine = new_engine()
     loaded(signed(body), engine)
     assert engine.keyspace.databases[0].values == state
+
+
+@pytest.mark.parametrize("number", [b"-1", b"9" * 19, b"9" * 5000, b"1x", b""])
+def test_a_position_that_is_no_number_of_64_bits_is_none(number: bytes) -> None:
+    engine = new_engine()
+    fields = {b"repl-stream-db": b"0", b"repl-id": b"a" * 40, b"repl-offset": b"7"}
+    assert loaded(signed(b"".join(starmap(field, fields.items()))), engine).position == (0, b"a" * 40, 7)
+    for name in (b"repl-stream-db", b"repl-offset"):
+        body = b"".join(starmap(field, (fields | {name: number}).items()))
+        assert loaded(signed(body), engine).position is None
 
 
 def test_how_long_a_key_was_not_used_is_kept() -> None:

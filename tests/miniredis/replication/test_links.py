@@ -154,6 +154,14 @@ def test_a_replica_that_is_refused_tries_again(
     assert replica.get("k") == b"v"
 
 
+@pytest.mark.parametrize("host", [b"a..b", b"a" * 64, b"\xff", "\N{SNOWMAN}".encode(), b"a\0b"])
+def test_a_server_outlives_a_master_whose_name_no_host_can_have(host: bytes, raw: RawConnection) -> None:
+    assert raw.command("REPLICAOF", host, "1") == b"+OK\r\n"
+    until(lambda: b"connect\r\n" in raw.command("ROLE"))  # the first attempt has failed
+    assert raw.command("REPLICAOF", "NO", "ONE") == b"+OK\r\n"
+    assert raw.command("SET", "k", "v") == b"+OK\r\n"
+
+
 @pytest.mark.parametrize("answer", [b"-ERR unknown command 'PSYNC'\r\n", b"+WHAT\r\n"])
 def test_a_master_that_does_not_know_psync_is_asked_with_sync(
     replica: redis.Redis, master: RawMaster, answer: bytes

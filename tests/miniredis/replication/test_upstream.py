@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from conformance.wire import encode
@@ -313,3 +315,21 @@ def test_a_key_that_has_expired_stays_on_a_read_only_replica_also_for_who_would_
         db.values[b"k"], db.deadlines[b"k"] = b"v", 999
         assert db.lookup_write(b"k") is None
         assert (b"k" in db.values) == is_read_only
+
+
+SIGNS = 1 << 14
+"""How many signs of life a master sends."""
+
+
+@pytest.mark.parametrize("before", [b"", b"+FULLRESYNC %b 0\r\n" % NAME], ids=["psync", "snapshot"])
+def test_signs_of_life_cost_as_much_as_there_are(before: bytes) -> None:
+    def seconds(count: int) -> float:
+        replica = Replica(replicaof=str(MASTER).replace(":", " "))
+        replica.shake_hands()
+        replica.say(before)
+        start = time.thread_time()
+        replica.say(b"\n" * count)
+        return time.thread_time() - start
+
+    few = sorted(seconds(SIGNS) for _ in range(3))[1]
+    assert any(seconds(16 * SIGNS) < 64 * few for _ in range(3))  # quadratic time would be 256 times

@@ -88,7 +88,7 @@ def test_a_lost_message_that_is_not_text_is_shown_as_base64(cli: Cli, queue: Que
 @on_full_disks
 def test_reliable_get_on_a_full_disk_takes_no_message(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-    queue.put_many("ab")
+    queue.put_many(["a", "b"])
     with FULL.open("wb") as full:
         status, _, err = finish(cli("get", "jobs", "--reliable", stdout=full))
     assert status == 12

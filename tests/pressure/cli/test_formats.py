@@ -177,7 +177,7 @@ def test_get_from_an_empty_queue_has_its_own_exit_status(run: Run, queue: Queue,
 
 def test_get_ends_after_the_given_number_of_messages(run: Run, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-    queue.put_many("abcde")
+    queue.put_many(list("abcde"))
     queue.shutdown()
     assert run("get", "jobs", "-n", "2", "--delete")[:2] == (0, "a\nb\n")
     assert run("get", "jobs", "-n", "2", "--reliable")[:2] == (0, "c\nd\n")

@@ -322,8 +322,8 @@ def test_a_forgotten_kind_is_named(run: Run, other: Make, kind: str) -> None:
     other(kind).push(b"v")
     status, _, err = run("get", "jobs", "-n", "1", "-q")
     assert status == 3
-    assert f"it is a {kind} queue: give --kind {kind}" in err
-    assert f"it is a {kind} queue, which this subcommand is not for" in run("close", "jobs")[2]
+    assert f"or it has been deleted; there is a {kind} queue of that name: give --kind {kind}" in err
+    assert f"a {kind} queue of that name, which this subcommand is not for" in run("close", "jobs")[2]
 
 
 def test_a_list_of_another_program_may_be_of_two_kinds(run: Run, raw: redis.Redis) -> None:

@@ -148,7 +148,7 @@ def test_a_command_on_a_queue_that_does_not_exist_has_its_own_exit_status(run: R
     assert run(command, "jobs") == (
         3,
         "",
-        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted\n",
+        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted; create it first\n",
     )
 
 
@@ -182,7 +182,7 @@ def test_the_doctor_prints_each_problem_and_exits_with_1(run: Run) -> None:
     assert (status, out.splitlines()[-1]) == (0, "no problems in 1 queue")
     status, out, _ = run("doctor")
     assert (status, out.splitlines()[-1]) == (1, "1 problem in 2 queues")
-    assert f"  the consumer role is held by {DEAD}, whose connection is gone; whoever waits" in out
+    assert f"  the consumer role is held by {DEAD}, whose connection is gone; a client that waits" in out
     assert [len(each["problems"]) for each in json.loads(run("doctor", "--json")[1])] == [0, 1]
 
 

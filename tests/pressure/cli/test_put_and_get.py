@@ -43,12 +43,15 @@ def test_an_error_is_one_line_and_an_exit_status(run: Any) -> None:
     assert run("length", "jobs") == (
         3,
         "",
-        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted\n",
+        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted; create it first\n",
     )
     assert run("create", "jobs", "--bound", "-1")[0] == 2
     assert run("create", "jobs", "--bound", "x")[0] == 2
     assert run("create", "jobs")[0] == 0
-    assert run("create", "jobs")[::2] == (5, "pressure: queue 'jobs' already exists\n")
+    assert run("create", "jobs")[::2] == (
+        5,
+        "pressure: queue 'jobs' already exists; with exist_ok, create accepts it if its bound is the same\n",
+    )
     assert run("length", "jobs", "--url", "redis://127.0.0.1:1/0")[0] == 4
     assert run("length", "jobs", "--url", "http://127.0.0.1/0")[0] == 2
     assert run("frobnicate", "jobs")[0] == 2
@@ -61,7 +64,9 @@ def test_create_with_exist_ok_leaves_a_queue_alone_that_has_the_same_bound(run: 
     assert run("put", "jobs", "one", "--quiet")[0] == 0
     assert run(*create, "3") == (0, "", "")
     assert run("length", "jobs") == (0, "1\n", "")
-    refused = "pressure: queue 'jobs' already exists, with bound 3 instead of 4\n"
+    refused = (
+        "pressure: queue 'jobs' already exists, with bound 3 instead of 4, and a bound cannot be changed\n"
+    )
     assert run(*create, "4") == (5, "", refused)
 
 
@@ -97,7 +102,10 @@ def test_lines_go_through_byte_for_byte(cli: Cli, raw: redis.Redis) -> None:
 def test_put_neither_creates_nor_closes_unless_told(cli: Cli, raw: redis.Redis, queue: Queue) -> None:
     status, _, err = finish(cli("put", "jobs"), b"1\n")
     assert status == 3
-    assert b"pressure: queue 'jobs' does not exist: it was never created, or it has been deleted\n" in err
+    assert (
+        b"pressure: queue 'jobs' does not exist: it was never created, or it has been deleted; create it first\n"
+        in err
+    )
     assert b"0 lines acknowledged" in err
     queue.create()
     assert finish(cli("put", "jobs"), b"1\n2\n")[0] == 0

@@ -127,7 +127,7 @@ def test_a_row_is_formatted_for_people() -> None:
 
 def test_top_once_prints_a_table_or_json(run: Run, queue: Queue, make: Callable[..., Queue]) -> None:
     queue.create(4)
-    queue.put_many("ab")
+    queue.put_many(["a", "b"])
     make("other").create()
     status, out, _ = run("top", "--once")
     assert status == 0

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 import redis
 
-from pressure import QueueInUseError
+from pressure import Queue, QueueInUseError
 from tests.pressure.conftest import DEADLINE, ROOT, Task, invariant, until
 from tests.tools.forking import Forked, ForkServer
 
@@ -175,3 +175,33 @@ def test_a_child_does_not_make_a_parent_look_alive_that_died_while_it_waited(
         finally:
             os.kill(child, signal.SIGKILL)
     invariant(raw)
+
+
+#: A child is forked while threads of its parent hold the locks of the queue object.
+LOCKED: Final = """
+import os, signal, sys
+import pressure
+
+queue = pressure.Queue("jobs", url=sys.argv[1])
+queue.get()
+with queue._unfinished._lock, queue._driver._unblocks:
+    child = os.fork()
+if child:
+    print(os.waitpid(child, 0)[1], flush=True)
+else:
+    signal.alarm(10)
+    queue.get()
+    queue.task_done()
+    os._exit(not (queue._driver.unblock(1) is not None and queue.join(timeout=0)))
+"""
+
+
+def test_a_child_waits_neither_for_locks_nor_for_tasks_of_its_parent(
+    redis_url: str, raw: redis.Redis, fork_server: ForkServer
+) -> None:
+    with Queue("jobs", url=redis_url) as queue:
+        queue.create()
+        queue.put_many([b"1", b"2"])
+        command = [sys.executable, "-c", LOCKED, redis_url]
+        with Forked(fork_server, command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            assert process.communicate(timeout=DEADLINE)[0] == "0\n"

@@ -6,6 +6,7 @@ import logging
 import random
 import traceback
 from collections.abc import Callable
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from conformance.wire import Hangup, RawConnection, encode
@@ -52,7 +53,10 @@ def fuzz_sockets(frames: int, seed: int, progress: Callable[[int], None] = lambd
     faults, log = Faults(), logging.getLogger("miniredis")
     log.addHandler(faults)
     try:
-        with miniredis.start(proto_max_bulk_len="1mb") as server:
+        with (
+            TemporaryDirectory() as folder,  # BGREWRITEAOF is among the frames
+            miniredis.start(proto_max_bulk_len="1mb", dir=folder, appendonly=False) as server,
+        ):
             supply = Frames(seed, command_names())
             crowd = Crowd((server.host, server.port), random.Random(seed))  # noqa: S311
             for done in range(0, frames, TURN):

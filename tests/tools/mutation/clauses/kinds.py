@@ -12,8 +12,8 @@ KINDS: Final = (
     Guilty(
         "completes without removing",
         "pressure/kinds/backup/operations.py",
-        'atomic((b"LREM", keys.processing, 1, item), ',
-        'atomic((b"LLEN", keys.processing), ',
+        'together((b"LREM", keys.processing, 1, item), ',
+        'together((b"LLEN", keys.processing), ',
         ("backup.complete", "backup.by-hand", "backup.envelope"),
     ),
     Guilty(
@@ -175,8 +175,8 @@ KINDS: Final = (
     Guilty(
         "completes what is not in progress",
         "pressure/kinds/backup/operations.py",
-        "    removed, _ = check(executed((yield Batch(steps))) or [])\n    return bool(removed)\n",
-        "    check(executed((yield Batch(steps))) or [])\n    return True\n",
+        '(b"ZREM", keys.claims, item))\n    return bool(removed)\n',
+        '(b"ZREM", keys.claims, item))\n    return True or removed\n',
         ("backup.late", "backup.by-hand"),
     ),
     Guilty(

@@ -68,8 +68,8 @@ SCRIPTS: Final = (
     Guilty(
         "has a script push at the wrong end",
         LUA,
-        "length = call('LPUSH', KEYS[6], ",
-        "length = call('RPUSH', KEYS[6], ",
+        "length = redis.pcall('LPUSH', KEYS[6], ",
+        "length = redis.pcall('RPUSH', KEYS[6], ",
         ("put.pushes-left", "keys.left-in-right-out", "queue.fifo"),
     ),
     Guilty(

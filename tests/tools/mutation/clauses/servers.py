@@ -98,8 +98,8 @@ SERVERS: Final = (
     Guilty(
         "serves while a transaction runs",
         "miniredis/engine/call.py",
-        "    reply = call(session, command, args)\n    if hears",
-        "    reply = call(session, command, args)\n    session.engine.waiting.serve_ready()\n    if hears",
+        "    keep_request(session, args)\n    if hears",
+        "    keep_request(session, args)\n    engine.waiting.serve_ready()\n    if hears",
         ("list.block.after-transaction",),
     ),
     Guilty(
