@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -98,6 +97,7 @@ def hear(run: Reporting, ways: dict[Connection, Task], say: Callable[[str], None
     """Tells what processes say until all have ended, and keeps what they found; the exit status."""
     status = 0
     found: set[Connection] = set()
+    order = [target_named(task.target).name for task in ways.values()]
     while ways:
         for way in wait(list(ways)):
             assert isinstance(way, Connection)
@@ -120,13 +120,14 @@ def hear(run: Reporting, ways: dict[Connection, Task], say: Callable[[str], None
                 status = max(status, what[0])
                 found.add(way)
                 run.judgements += what[1]
-    run.judgements.sort(key=lambda each: each.started)
+    run.judgements.sort(key=lambda each: order.index(each.target))
     return status
 
 
 def judge_apart(way: Connection, task: Task, files: Files) -> None:
     """Judges a target in this process, and sends what is found to another."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     status = 2
 
     def say(line: str) -> None:
@@ -137,7 +138,14 @@ def judge_apart(way: Connection, task: Task, files: Files) -> None:
         with run:
             status = judge_one(run, task, say)
     except KeyboardInterrupt:
-        pass  # the other process tells
+        pass  # the other process shows it
     finally:
         way.send(("found", (status, run.judgements)))
         way.close()
+
+
+def stop(number: int, _: object) -> None:
+    """Ends what this process does, once: it stops its servers while it ends."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)

@@ -38,7 +38,7 @@ def nobodies(client: str) -> Iterator[Guilty]:
 
 NOBODIES = [party for client in sorted({party.client for party in PARTIES}) for party in nobodies(client)]
 
-FIRST = [NOBODIES[0], BATCHES[0], SERVERS[0]]
+FIRST = [NOBODIES[0], BATCHES[1], SERVERS[0]]
 
 Trial = Callable[[Guilty], dict[str, str]]
 

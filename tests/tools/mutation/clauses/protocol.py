@@ -20,7 +20,7 @@ LUA: Final = "pressure/protocol/lua.py"
 
 PROTOCOL: Final = (
     # Brokers, clients and keys
-    Guilty("takes no port", ARGUMENTS, '_or_environ(_port, port, env_port, "REDIS_PORT", 6379)', '_or_environ(_port, None, env_port, "REDIS_PORT", 6379)', ("broker.host-and-port",)),
+    Guilty("takes another port", ARGUMENTS, '_or_environ(_port, port, env_port, "REDIS_PORT", 6379)', '_or_environ(_port, port and 1, env_port, "REDIS_PORT", 6379)', ("broker.host-and-port",)),
     Guilty("takes no database", ARGUMENTS, '_or_environ(_database, db, environ.get("REDIS_DB"), "REDIS_DB", 0)', '_or_environ(_database, None, environ.get("REDIS_DB"), "REDIS_DB", 0)', ("broker.database",)),
     Guilty("has a host of its own where none is given", ARGUMENTS, 'env_host, "127.0.0.1")', 'env_host, "127.0.0.2")', ("broker.default-host-and-database",)),
     Guilty("has a port of its own where none is given", ARGUMENTS, '"REDIS_PORT", 6379)', '"REDIS_PORT", 6380)', ("broker.default-port",)),
