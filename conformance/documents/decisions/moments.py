@@ -118,8 +118,7 @@ def spoil(env: Environment) -> None:
 @decided("decided.bound-and-one", "Get compares, two Puts run, Get refills")
 def filled_at_any_moment_of_get(env: Environment) -> None:
     """While Gets and Puts cross, a queue whose clients send plain commands holds at most one more than
-    its bound.
-    """
+    its bound."""
     others = env.queue()
     for queue in moments(env, lambda: fill(others), setup=queue_of(env, b"v", b"v")):
         queue.get()

@@ -90,8 +90,7 @@ def overfill_takes_token(env: Environment) -> None:
 @decided("decided.one-deadline", "'an error after some fixed timeout'")
 def one_deadline(env: Environment) -> None:
     """A timeout is one deadline for the whole operation, and ends it with the error of what was waited
-    for.
-    """
+    for."""
     queue = full(env, 1)
     began = time.monotonic()
     with held(env, PRODUCER), expect_error(QueueInUseError, "put with a timeout while the role is held"):

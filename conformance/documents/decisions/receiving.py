@@ -33,8 +33,7 @@ def with_ours(work: Callable[[Environment, Any], None]) -> Callable[[Environment
 @with_ours
 def is_done(env: Environment, queue: Any) -> None:
     """A received message leaves the server when its block ends well; the role is held, and not_full and
-    counters stay, until then.
-    """
+    counters stay, until then."""
     with queue.receive() as message:
         expect(message.data, b"a", "what is received")
         expect(length(env, ":unacked"), 1, "messages that are not acknowledged")

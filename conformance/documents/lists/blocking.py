@@ -28,8 +28,7 @@ WAITERS: Final = 10
 @notes("list.block.at-once", "4")
 def at_once(env: Environment) -> None:
     """With an element there, the reply is at once, from the first key that has one in the command's
-    order; keys behind it do not matter.
-    """
+    order; keys behind it do not matter."""
     talk = Talk(env, "a", "b", "c")
     talk.ask("RPUSH c 3")
     talk.ask("RPUSH b 2")
@@ -67,8 +66,7 @@ def holds_input(env: Environment) -> None:
 @notes("list.block.inside-transaction", "4", level="decided")
 def inside_transaction(env: Environment) -> None:
     """Inside MULTI nobody waits: with nothing to take a pop answers a null array, a move a null bulk
-    string (the notes are silent).
-    """
+    string (the notes are silent)."""
     talk = Talk(env)
     for line in (
         "MULTI",
@@ -87,8 +85,7 @@ def inside_transaction(env: Environment) -> None:
 @notes("list.block.wakes-on-push", "4")
 def wakes_on_push(env: Environment) -> None:
     """A push wakes the client that waits, and so does a move to its list (the notes name LPUSH and RPUSH
-    alone).
-    """
+    alone)."""
     for line in ("LPUSH k v", "RPUSH k v", "RPOPLPUSH a k"):
         (waiter,) = waiters(env, "BLPOP k 0")
         other = Talk(env, "a")
@@ -188,8 +185,7 @@ def first_ready(env: Environment) -> None:
 def ready_in_order(env: Environment) -> None:
     """Keys that become ready at once are served in the order in which they did; what became ready first
     and is the first argument as well serves, whichever of the two a server goes by (the notes are
-    silent).
-    """
+    silent)."""
     other = Talk(env, "a", "b")
     (waiter,) = waiters(env, "BLPOP a b 0")
     for line in ("MULTI", "RPUSH a 1", "RPUSH b 2", "EXEC"):

@@ -26,13 +26,8 @@ declare(
 @both("broker.host-and-port", "Message Brokers", needs=OPEN)
 def host_and_port(env: Environment) -> None:
     """A queue can be pointed at any server by host and port."""
-    settings = {
-        "host": env.address.host,
-        "port": env.address.port,
-        "db": env.address.db,
-        "prefix": env.prefix,
-    }
-    with our_own(env, "jobs", **settings) as queue:
+    to = env.address
+    with our_own(env, "jobs", host=to.host, port=to.port, db=to.db, prefix=env.prefix) as queue:
         queue.create()
     expect(text(env, ":bound"), b"0", "the bound")
 
@@ -104,8 +99,7 @@ def down(env: Environment) -> None:
 @both("client.identifier", "Clients")
 def identifier(env: Environment) -> None:
     """Each client has a value of its own that stays the same over its operations: its identifier, or what
-    stands before the first slash in its identifiers.
-    """
+    stands before the first slash in its identifiers."""
     queue = env.created()
     queue.put(b"1")
     first = whose(env, ":producer")

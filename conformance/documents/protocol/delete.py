@@ -58,8 +58,7 @@ def fills_not_full(env: Environment) -> None:
 @both("delete.marks-twice", "Delete")
 def marks_twice(env: Environment) -> None:
     """A Delete puts two elements into the closed list, so that a Get and whoever else waits for a close are
-    woken.
-    """
+    woken."""
     expect_heard(env, env.created(), ":closed", ":closed")
 
 
@@ -118,8 +117,7 @@ def waits_for_roles(env: Environment) -> None:
 @both("delete.in-order", "Delete")
 def in_order(env: Environment) -> None:
     """The bound goes, then the waiting are woken, then the producer's keys go when that role is free,
-    then the consumer's, and the rest last.
-    """
+    then the consumer's, and the rest last."""
     queue = filled(env, b"v")
     producer = [env.queue_key(":producer"), env.queue_key(PRODUCER)]
     with held(env, PRODUCER):

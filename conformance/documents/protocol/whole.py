@@ -134,8 +134,7 @@ def goes_through(env: Environment, producer: Judged, consumer: Judged) -> None:
 @both("queue.beside-ours", "The pressure Protocol")
 def puts_to_ours(env: Environment) -> None:
     """Clients that conform share a queue: beside ours, at either end or at both, nothing is lost, doubled
-    or out of order.
-    """
+    or out of order."""
     with ours(env) as consumer:
         for bound in BOUNDS:
             goes_through(env, env.created(bound), consumer)

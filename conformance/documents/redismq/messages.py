@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 from ...judging.environment import Environment, expect, expect_error
 from ..dying import every_death
@@ -20,17 +19,6 @@ def made(env: Environment, *values: bytes, **options: Any) -> Any:
     queue = env.kind("ReliableQueue", **options)
     queue.push(*values)
     return queue
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Workers log what fails; here it is meant to."""
-    log = logging.getLogger("pressure.worker")
-    log.disabled = True
-    try:
-        yield
-    finally:
-        log.disabled = False
 
 
 def datas(messages: Any) -> list[bytes]:
@@ -214,7 +202,7 @@ def works(env: Environment) -> None:
         if message.data == b"bad":
             raise MishapError
 
-    with quiet():
+    with mock.patch.object(logging.getLogger("pressure.worker"), "disabled", True):  # what fails is meant to
         expect(queue.work(handle, min_idle=LONG, until_empty=True), 1, "messages that went well")
     expect(seen, [(b"bad", 1), (b"good", 2)], "messages, and how many are delivered while each is handled")
     expect(counts(queue), (0, 1, 0, 0), "undelivered, delivered, delayed, dead")
