@@ -45,21 +45,19 @@ def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         count = counted(mine)
         beside = f" ({count['not asked']} not asked)" if count["not asked"] else ""
         yield f"{suite} {target}: {count['passed']}/{len(mine) - count['not asked']}{beside}"
-    reasons: dict[tuple[str, str], list[Outcome]] = {}
+    first: dict[str, str] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for outcome in outcomes:
-        if outcome.verdict != "passed":
-            reasons.setdefault((headed(outcome), outcome.reason), []).append(outcome)
-    for (head, reason), those in reasons.items():
-        first, *others = those
-        if not first.is_bad:
-            more = f" and {len(those) - MOST} more" if len(those) > MOST else ""
-            yield readable(f"  {head} {named(those[:MOST])}{more}: {reason}")
-        elif others:
-            yield readable(f"  {head} {named(others)}: as {first.clause.id}")
-
-
-def named(outcomes: Sequence[Outcome]) -> str:
-    return ", ".join(outcome.clause.id for outcome in outcomes)
+        if outcome.is_bad and outcome.reason not in first:
+            first[outcome.reason] = outcome.clause.id
+        elif outcome.verdict != "passed":
+            reasons.setdefault((headed(outcome), outcome.reason), []).append(outcome.clause.id)
+    for (head, reason), ids in reasons.items():
+        if reason in first:
+            yield readable(f"  {head} {', '.join(ids)}: as {first[reason]}")
+        else:
+            more = f" and {len(ids) - MOST} more" if len(ids) > MOST else ""
+            yield readable(f"  {head} {', '.join(ids[:MOST])}{more}: {reason}")
 
 
 def headed(outcome: Outcome) -> str:
