@@ -27,6 +27,17 @@ DEFAULT_PID_FILE: Final = "/var/run/redis.pid"
 FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
 
 
+CONTROL_CHARACTERS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+
+
+class OneLineFormatter(logging.Formatter):
+    """Puts a message on one line: clients and masters choose words of it, and terminals obey some bytes."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is that of ``logging``)
+        """The line; the traceback of an error follows on its own lines."""
+        return super().formatMessage(record).translate(CONTROL_CHARACTERS)
+
+
 def log_to(file: str) -> None:
     """Appends the log to a file, or writes it to stderr if the name is empty.
 
@@ -35,8 +46,11 @@ def log_to(file: str) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    handler = logging.handlers.WatchedFileHandler(file) if file else logging.StreamHandler(sys.stderr)
-    logging.basicConfig(handlers=[handler], format=FORMAT)
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if file:
+        handler = logging.handlers.WatchedFileHandler(file, errors="backslashreplace")
+    handler.setFormatter(OneLineFormatter(FORMAT))
+    logging.basicConfig(handlers=[handler])
     logging.addLevelName(VERBOSE, "VERBOSE")
     log.setLevel(logging.DEBUG)  # each server filters by its own loglevel
 

@@ -213,8 +213,8 @@ class RequestParser:
     """
 
     __slots__ = (
-        "_arguments", "_at", "_bulk", "_lane", "_large", "_limited", "_max_bulk", "_missing", "_ready_data",
-        "_singly", "_try_lane", "input", "ready",
+        "_arguments", "_at", "_bulk", "_lane", "_large", "_limited", "_max_bulk", "_measured", "_missing",
+        "_ready_data", "_singly", "_try_lane", "input", "ready",
     )  # fmt: skip
 
     def __init__(
@@ -228,6 +228,7 @@ class RequestParser:
         self.ready: deque[Request] = deque()
         self._ready_data = b""  # the bytes of ``ready``, unless some of these requests were taken already
         self._arguments: Request = []  # the arguments read so far of the current request
+        self._measured = 0, 0  # how many of these ``unread`` has measured, and their size
         self._missing = 0  # the number of arguments still to come
         self._bulk: int | None = None  # the announced length of the next argument
         self._large: BytesIO | None = None  # the received part of a large argument
@@ -260,9 +261,15 @@ class RequestParser:
         """The size in bytes of the requests fed and not taken yet, in Redis's encoding."""
         size = len(self) + sum(map(size_of, self.ready))
         if self._missing:
-            size += size_of(self._arguments) + len(b"%d" % (len(self._arguments) + self._missing))
-            size -= len(b"%d" % len(self._arguments))
+            size += len(b"*%d\r\n" % (len(self._arguments) + self._missing)) + self._measure()
             size += 0 if self._bulk is None else len(b"$%d\r\n" % self._bulk)
+        return size
+
+    def _measure(self) -> int:
+        """The size of the arguments parsed so far; each is measured once, however often this is asked."""
+        count, size = self._measured
+        size += sum(len(b"$%d\r\n\r\n" % len(each)) + len(each) for each in self._arguments[count:])
+        self._measured = len(self._arguments), size
         return size
 
     def _feed_large(self, data: bytes) -> bytes:
@@ -385,6 +392,7 @@ class RequestParser:
             self._missing -= 1
             self._singly = max(self._singly - 1, 0)
         request, self._arguments = self._arguments, []
+        self._measured = 0, 0
         return request
 
     def _take_arguments(self) -> bool:

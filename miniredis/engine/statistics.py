@@ -186,7 +186,8 @@ class Statistics(dict["Command", Calls]):
     def count_error(self, error: CommandError) -> CommandError:
         """Counts an error that a client gets; returns it."""
         self.errors[error.message.split(b" ", 1)[0]] += 1
-        return error.with_traceback(None)  # its frames would keep the command's values alive
+        error.__context__ = None  # its frames, and those of the error, would keep the command's values alive
+        return error.with_traceback(None)
 
     def failed(self, command: Command, error: CommandError) -> CommandError:
         """Counts a command that replied with an error; returns the error."""

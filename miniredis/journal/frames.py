@@ -41,7 +41,7 @@ class TornFrameError(EOFError):
 
 
 def batches(reader: FileReader) -> Iterator[list[list[bytes]]]:
-    """The commands of a file, a few at a time; annotations are skipped.
+    """The commands of a file, a few at a time; none for an annotation.
 
     The reader has read just these. Where there are several, each is written as Redis writes it, so that
     ``size_of`` tells where each one begins.
@@ -52,16 +52,19 @@ def batches(reader: FileReader) -> Iterator[list[list[bytes]]]:
     """
     lane = FastLane()
     while not reader.is_over:
+        if reader.peek(1) == b"#":
+            read_line(reader, LONGEST_ANNOTATION)
+            yield []
+            continue
         window = reader.peek(WINDOW)
         if len(window) == WINDOW:  # it ends in the middle of a command, most likely of the last one
             window = window[: window.rfind(b"\r\n*") + 2] or window
         commands, used = lane.read(window)
         if not used:
-            commands = read_frame(reader)
+            commands = [read_frame(reader)]
         else:
             reader.take(used)
-        if commands:
-            yield commands
+        yield commands
 
 
 def size_of(commands: Iterable[list[bytes]]) -> int:
@@ -72,11 +75,8 @@ def size_of(commands: Iterable[list[bytes]]) -> int:
     )
 
 
-def read_frame(reader: FileReader) -> list[list[bytes]]:
-    """One command, exactly as Redis reads it; none for an annotation."""
-    if reader.peek(1) == b"#":
-        read_line(reader, LONGEST_ANNOTATION)
-        return []
+def read_frame(reader: FileReader) -> list[bytes]:
+    """One command, exactly as Redis reads it."""
     count = announced(reader, b"*")
     if not 0 < count <= MOST_ARGUMENTS:
         raise BadFrameError(reader.at)
@@ -88,7 +88,7 @@ def read_frame(reader: FileReader) -> list[list[bytes]]:
             reader.take(2)
         except BadDataError:
             raise TornFrameError from None
-    return [command]
+    return command
 
 
 def announced(reader: FileReader, mark: bytes) -> int:
@@ -104,8 +104,11 @@ def announced(reader: FileReader, mark: bytes) -> int:
 
 def read_line(reader: FileReader, longest: int) -> bytes:
     """A line with its end."""
-    window = reader.peek(longest)
+    window = reader.peek(LONGEST_LINE)  # most are shorter
     end = window.find(b"\n") + 1
+    if not end and longest > LONGEST_LINE:
+        window = reader.peek(longest)
+        end = window.find(b"\n") + 1
     if end:
         return reader.take(end)
     if len(window) == longest:

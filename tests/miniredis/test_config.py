@@ -17,6 +17,7 @@ from conformance.targets import Address
 from conformance.wire import RawConnection, encode
 from miniredis.engine.config import Config, ConfigurationError
 from miniredis.engine.config.table import ALIASES, DIRECTIVES
+from miniredis.engine.config.words import EventClasses
 from tests.cases import check_each, exhaustive
 
 NAMES: Final = [*DIRECTIVES, *ALIASES]
@@ -210,6 +211,13 @@ def test_directives_of_unsupported_features_accept_only_their_off_value() -> Non
 
 
 # One configuration
+
+
+def test_classes_of_events_are_kept_once_however_often_they_were_given() -> None:
+    given = Config({"notify-keyspace-events": "KEn$" * 1000 + "l"})["notify-keyspace-events"]
+    assert isinstance(given, EventClasses)
+    assert given == "$lnKE"
+    assert sorted(given.letters) == sorted("KEn$l")
 
 
 def test_config_takes_the_words_of_a_directive_as_a_string_or_a_list() -> None:

@@ -166,3 +166,15 @@ def test_start_refuses_what_concerns_the_process_of_its_caller(name: str, value:
 
 def test_start_accepts_the_values_that_ask_for_nothing() -> None:
     miniredis.start(daemonize=False, logfile="", pidfile="", supervised="no").stop()
+
+
+def test_words_of_clients_stand_in_the_log_on_one_line_and_without_control_characters(tmp_path: Path) -> None:
+    name = "\x1b[31mred\nfake line\x9b\udcff"
+    flags = [*FLAGS, "--port", "0", "--logfile", "log"]
+    with running("miniredis", tmp_path, *flags) as (_, client):
+        until(lambda: is_up(client), "miniredis answers")
+        client.execute_command("REPLICAOF", name.encode("utf-8", "surrogateescape"), "1")  # type: ignore[no-untyped-call]
+        told = [line for line in (tmp_path / "log").read_text().splitlines() if line.endswith(":1 enabled")]
+    assert [line.partition("REPLICAOF ")[2] for line in told] == [
+        r"\x1b[31mred\x0afake line\x9b\udcff:1 enabled"
+    ]

@@ -1,9 +1,12 @@
 """The engine without a server: the test decides the time and where requests are cut."""
 
+import gc
 import random
+import tracemalloc
 
 import pytest
 
+from conformance.wire import encode
 from miniredis.engine import Config, ConfigurationError, Engine, Instant, Session
 
 SECOND = 1_000_000
@@ -324,6 +327,45 @@ def test_the_same_bytes_at_the_same_times_give_the_same_replies() -> None:
         return heard
 
     assert run() == run()
+
+
+# Memory
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["CONFIG", "SET", "maxmemory"],
+        ["CONFIG", "SET"],
+        ["RESTORE", "new", "0"],
+        ["FUNCTION", "RESTORE"],
+        ["FUNCTION", "LOAD"],
+        ["EXPIRE", "k"],
+        ["BLPOP", "k"],
+        ["XADD", "s", "1-1", "f"],
+        ["NOSUCH"],
+        ["CLIENT"],
+    ],
+    ids=" ".join,
+)
+def test_a_request_that_got_an_error_is_not_kept_in_memory(words: list[str], world: World) -> None:
+    """Whether or not Python collects garbage: large requests are few objects, so it seldom would."""
+    a, size = world.client(), 1 << 20
+    world.ask(a, "SET s v")
+
+    def ask() -> int:
+        world.engine.receive(a, encode(*words, "x" * size), world.now)
+        assert world.settle()[a.id].startswith(b"-")
+        return tracemalloc.get_traced_memory()[0]
+
+    gc.disable()
+    tracemalloc.start()
+    try:
+        before = ask()
+        assert max(ask() for _ in range(4)) < before + size
+    finally:
+        tracemalloc.stop()
+        gc.enable()
 
 
 # Directives

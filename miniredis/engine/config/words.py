@@ -128,9 +128,9 @@ class EventClasses(str):
 def event_classes(value: str, _before: str) -> str:
     """Accepts a letter for each class of keyspace events."""
     classes = c_string(value)
-    if not LETTERS.issuperset(classes):
+    if classes.translate(dict.fromkeys(map(ord, LETTERS))):
         raise ValueError(BAD_EVENTS)
-    return EventClasses(classes)
+    return EventClasses("".join(letter for letter in sorted(LETTERS) if letter in classes))  # each once
 
 
 def percentiles(value: str, _before: str) -> str:

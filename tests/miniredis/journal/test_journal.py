@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -14,9 +15,11 @@ import pytest
 from conformance.wire import encode
 from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
+from miniredis.engine.rdb.reader import FileReader
 from miniredis.journal.child import Child
 from miniredis.journal.disk import Disk
 from miniredis.journal.folder import Folder
+from miniredis.journal.frames import batches
 from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 from miniredis.scripting import new_interpreter
@@ -409,6 +412,35 @@ def test_a_torn_transaction_is_cut_from_its_beginning(
     path = next(path for path in disk.list(server.journal.folder) if path.name.endswith(".incr.aof"))
     appended = encode("SELECT", "0") + encode("RPUSH", "l", "3")
     assert disk.read(path) == whole + appended
+
+
+@pytest.mark.parametrize("note", [b"#TS:1700000000\r\n", b"#\n", b"#" + b"x" * 5000 + b"\r\n"])
+@pytest.mark.parametrize("inside", [0, 1, 300])
+def test_a_torn_transaction_behind_an_annotation_is_cut_from_its_beginning(note: bytes, inside: int) -> None:
+    disk = MemoryDisk()
+    push = encode("RPUSH", "l", "1")
+    whole = encode("SELECT", "0") + push + note + push + note + note + push
+    damaged(disk, lambda _: whole + encode("MULTI") + push * inside + note + push)
+    server = Server(disk)
+    server.journal.close()
+    path = next(path for path in disk.list(server.journal.folder) if path.name.endswith(".incr.aof"))
+    assert disk.read(path) == whole
+    assert Server(disk).ask("LLEN", "l") == b":3\r\n"
+
+
+def test_many_annotations_are_read_in_time_that_goes_with_their_bytes() -> None:
+    """Redis looks at no more than the line; here each needs some more, and not a whole window."""
+    data, seen = b"#TS:1\r\n" * 20_000, 0
+
+    class CountingReader(FileReader):
+        def peek(self, most: int) -> bytes:
+            nonlocal seen
+            found = super().peek(most)
+            seen += len(found)
+            return found
+
+    assert not any(batches(CountingReader(BytesIO(data).read, len(data))))
+    assert seen < 30 * len(data)
 
 
 @pytest.mark.parametrize("before", [0, 300])

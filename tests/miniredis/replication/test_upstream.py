@@ -333,3 +333,19 @@ def test_signs_of_life_cost_as_much_as_there_are(before: bytes) -> None:
 
     few = sorted(seconds(SIGNS) for _ in range(3))[1]
     assert any(seconds(16 * SIGNS) < 64 * few for _ in range(3))  # quadratic time would be 256 times
+
+
+def test_a_command_that_comes_in_many_parts_costs_as_much_as_there_are() -> None:
+    def seconds(count: int) -> float:
+        replica = Replica(replicaof=str(MASTER).replace(":", " "))
+        replica.come_up()
+        data = encode("RPUSH", "l", *["x"] * count)
+        start = time.thread_time()
+        for at in range(0, len(data), 512):
+            replica.say(data[at : at + 512])
+        taken = time.thread_time() - start
+        assert replica.ask("LLEN", "l") == b":%d\r\n" % count
+        return taken
+
+    few = sorted(seconds(4000) for _ in range(3))[1]
+    assert any(seconds(64_000) < 64 * few for _ in range(3))  # quadratic time would be 256 times
