@@ -17,9 +17,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .clauses import CLAUSES, SUITES, Clause
     from .clients.adapter import Adapter
-    from .judging.environment import Client, Environment, Failure, Judged, Unsupported
+    from .documents import CLAUSES, SUITES, Clause
+    from .judging.environment import Broken, Client, Environment, Failure, Judged, Unsupported
     from .judging.runner import Judging, Outcome, judge, run
     from .targets import (
         TARGETS,
@@ -37,6 +37,7 @@ __all__ = [
     "TARGETS",
     "Adapter",
     "Address",
+    "Broken",
     "Clause",
     "Client",
     "Environment",
@@ -54,7 +55,7 @@ __all__ = [
     "target_named",
 ]
 
-PLACES: Final = ("clauses", "clients.adapter", "judging.environment", "judging.runner", "targets")
+PLACES: Final = ("documents", "clients.adapter", "judging.environment", "judging.runner", "targets")
 """The modules that have what this one offers. They are imported when something of theirs is wanted: pytest
 imports this package whenever it starts, for the options of ``pytest --pyargs conformance``."""
 

@@ -1,4 +1,7 @@
-"""``python -m conformance``: judges miniredis and a real Redis, with our client, by every clause."""
+"""``python -m conformance``: judges miniredis and a real Redis, with our client, by every clause.
+
+``python -m conformance judge`` judges a server or a client of one's own.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,47 @@ import argparse
 import shutil
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 from .arguments import one_of
-from .clauses import CLAUSES, SUITES, Clause
+from .at_once import Task, judge_all, judge_one
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
-from .judging.environment import Client
-from .reports import Files, Reporting, failed, lines, why
-from .targets import TARGETS, NotInstalledError, Target, target_named
+from .documents import CLAUSES, SUITES, Clause
+from .reports import Files, Reporting
+from .targets import TARGETS, target_named
 
 __all__ = ["main", "script"]
 
+OF_CLIENTS: Final = ("protocol-0.1", "protocol-0.15", "decisions", "histories")
+"""The suites that a client is judged by; the others are about servers and our own packages."""
 
-def parser() -> argparse.ArgumentParser:
+
+def parser(*, judges: bool) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="python -m conformance",
-        description="Checks Redis servers and queue clients against every clause of the documents that they "
-        "follow.",
-        epilog="--target, --client, --adapter, --suite and --clause may be given several times. Exit "
-        "status: 0 every clause holds or is skipped, 1 some do not hold, 2 wrong arguments, or a target that "
-        "was asked for is not there.",
+        prog="python -m conformance judge" if judges else "python -m conformance",
+        description="Judges a Redis server, or a client of pressure queues, by every clause of the documents "
+        "that it follows."
+        if judges
+        else "Checks Redis servers and queue clients against every clause of the documents that they follow. "
+        "'python -m conformance judge --help' tells how to judge a server or a client of your own.",
+        epilog="SERVER, --target, --client, --adapter, --suite and --clause may be given several times. Exit "
+        "status: 0 every clause that must hold was passed or not asked, 1 some were not, 2 wrong arguments, "
+        "or a target that was asked for is not there.",
     )
-    made.add_argument(
-        "--target", action="append", metavar="TARGET",
-        help=f"server to judge: {', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH "
-        "or NAME=PATH (default: embedded, which is miniredis in this process, and real, a redis-server)",
-    )  # fmt: skip
+    server = f"{', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH or NAME=PATH"
+    if judges:
+        made.add_argument(
+            "target", nargs="*", metavar="SERVER",
+            help=f"server to judge: {server} (default, with --adapter: embedded, which is miniredis)",
+        )  # fmt: skip
+    else:
+        made.add_argument(
+            "--target", action="append", metavar="TARGET",
+            help=f"server to judge: {server} (default: embedded, which is miniredis in this process, and "
+            "real, a redis-server)",
+        )  # fmt: skip
     made.add_argument(
         "--client", action="append", choices=FLAVOURS,
         help="flavour of the pressure client to judge; plain is sync without scripts (default: sync)",
@@ -50,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
         "--clause", action="append", type=one_of("clause", CLAUSES, "--list"), metavar="ID",
         help="judge only this clause, such as queue.fifo",
     )  # fmt: skip
+    made.add_argument(
+        "--strict", action="store_true", help="let clauses of the levels should and may fail the run, too",
+    )  # fmt: skip
     Files.add_options(made)
     made.add_argument(
         "--list",
@@ -59,70 +79,55 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
-    options = parser().parse_args(arguments)
-    suites = options.suite or list(SUITES)
-    clauses = chosen(suites, options.clause)
+def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> int:
+    """Runs the command; returns its exit status.
+
+    Args:
+        arguments: those of the command line, unless others are given.
+        at_once: whether several targets are judged at the same time, each in a process of its own.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    judges = words[:1] == ["judge"]
+    made = parser(judges=judges)
+    options = made.parse_args(words[1:] if judges else words)
+    of_a_client = judges and options.adapter and not options.target
+    clauses = chosen(options.suite or (OF_CLIENTS if of_a_client else SUITES), options.clause)
     if not clauses:
-        parser().error(
+        made.error(
             "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"
         )
     if options.list:
         list_clauses(clauses)
         return 0
+    if judges and not options.target and not options.adapter:
+        made.error("name a server, such as redis://127.0.0.1:6379, or a client with --adapter")
+    names = options.target or (["embedded"] if of_a_client else ["embedded", "real"])
+    for command in options.adapter:
+        program, *_ = *Adapter(command).words, ""
+        if shutil.which(program) is None:
+            made.error(f"--adapter: no command {command!r} that can be run")
     try:
-        targets = [target_named(name) for name in options.target or ("embedded", "real")]
+        for name in names:
+            target_named(name)
         files = Files.of(options)
     except (ValueError, OSError) as error:
-        parser().error(str(error))
-    clients = {name: FLAVOURS[name] for name in options.client or ([] if options.adapter else ["sync"])}
-    clients |= {command: adapter_of(command) for command in options.adapter}
+        made.error(str(error))
+    flavours = options.client or ([] if options.adapter else ["sync"])
+    asked_for = bool(options.target) or judges
+    ids = tuple(clause.id for clause in clauses)
+    tasks = [
+        Task(name, ids, tuple(flavours), tuple(options.adapter), asked_for, options.strict) for name in names
+    ]
     with Reporting(files, say) as run:
-        return max(
-            judge_target(run, target, clauses, clients, asked_for=bool(options.target)) for target in targets
-        )
-
-
-def adapter_of(command: str) -> Client:
-    """The client that a command is.
-
-    Raises:
-        SystemExit: there is no such command.
-    """
-    made = Adapter(command)
-    if not made.words or shutil.which(made.words[0]) is None:
-        parser().error(f"--adapter: no command {command!r} that can be run")
-    return made
+        if at_once and len(tasks) > 1:
+            return judge_all(run, tasks, files, say)
+        return max(judge_one(run, task, say) for task in tasks)
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:
     """The clauses of some suites; with ids, only those of these ids."""
     wanted = ids or CLAUSES
     return [each for each in CLAUSES.values() if each.id in wanted and set(each.suites) & set(suites)]
-
-
-def judge_target(
-    run: Reporting, target: Target, clauses: Sequence[Clause], clients: Mapping[str, Client],
-    *, asked_for: bool,
-) -> int:  # fmt: skip
-    found = 0
-    try:
-        with target.up() as address:
-            say(f"{target.name} is {address.origin}")
-            for client, make in clients.items():
-                judged = run.judge(target.name, client, address, clauses, make)
-                for line in lines(judged.name, judged.outcomes):
-                    say(line)
-                found |= failed(judged.outcomes)
-    except (NotInstalledError, OSError) as error:
-        run.absent(target.name, len(clauses), str(error), excused=not asked_for)
-        say(f"{target.name}: {error}{'' if asked_for else '; only miniredis is judged'}")
-        return 2 if asked_for else 0
-    except BaseException as error:
-        run.absent(target.name, len(clauses), why(error), excused=False)
-        raise
-    return found
 
 
 def list_clauses(clauses: Sequence[Clause]) -> None:
@@ -137,4 +142,4 @@ def say(line: str) -> None:
 def script() -> None:
     """Runs the command as a program: told to end, it takes the servers it started along."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
+    sys.exit(main(at_once=True))

@@ -1,6 +1,7 @@
 """Judges a server or a client of your own in pytest: ``pytest --pyargs conformance --target redis://...``.
 
 Each clause is a test. A clause is skipped, with the reason, if the server or the client lacks what it needs.
+A clause that is only recommended or allowed is expected to fail where it does.
 Workers of one run take turns: they may share a server, and checks count the clients that are blocked on it.
 """
 
@@ -16,9 +17,9 @@ from typing import Any, Final
 import pytest
 
 from conformance.arguments import unknown
-from conformance.clauses import CLAUSES, SUITES, Clause
 from conformance.clients.adapter import Adapter
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents import CLAUSES, SUITES, Clause
 from conformance.judging.environment import Client
 from conformance.judging.runner import Judging, Outcome
 from conformance.targets import NotInstalledError, Target, target_named
@@ -102,14 +103,19 @@ def test_clause(clause: Clause, judging: Judging, tmp_path_factory: pytest.TempP
     folder = tmp_path_factory.getbasetemp()
     with alone(folder.parent if folder.name.startswith("popen-") else folder):
         outcome = judging.judge(clause)
-    if outcome.verdict == "skipped":
+    if outcome.verdict == "not asked":
         pytest.skip(outcome.reason)
-    if outcome.verdict == "failed":
+    if outcome.fails():
         pytest.fail(described(outcome), pytrace=False)
+    if outcome.is_bad:
+        pytest.xfail(f"{clause.level}: {outcome.reason}")
 
 
 def described(outcome: Outcome) -> str:
     """What is wrong, with all that there is to show."""
     clause = outcome.clause
-    lines = [f"{clause.text} [{clause.level}; {', '.join(clause.suites)}; {clause.place}]", outcome.reason]
+    lines = [
+        f"{outcome.verdict}: {clause.text} [{clause.level}; {', '.join(clause.suites)}; {clause.place}]",
+        outcome.reason,
+    ]
     return "\n\n".join([*lines, *(f"{each.title}:\n{each.text}" for each in outcome.evidence)])

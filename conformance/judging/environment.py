@@ -19,7 +19,17 @@ from ..wire import RawConnection
 from ..wire.gate import Gate
 from .limits import pauses
 
-__all__ = ["Client", "Environment", "Failure", "Judged", "Running", "Unsupported", "expect", "expect_error"]
+__all__ = [
+    "Broken",
+    "Client",
+    "Environment",
+    "Failure",
+    "Judged",
+    "Running",
+    "Unsupported",
+    "expect",
+    "expect_error",
+]
 
 T = TypeVar("T")
 Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
@@ -37,6 +47,10 @@ class Failure(Exception):  # noqa: N818  (a verdict)
     def __init__(self, text: str, *evidence: Evidence) -> None:
         super().__init__(text)
         self.evidence = evidence
+
+
+class Broken(Failure):
+    """Raised by a check or a client: one of them, or the server, broke, and nothing can be said."""
 
 
 class Unsupported(Failure):

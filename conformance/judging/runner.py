@@ -1,8 +1,8 @@
 """Runs suites on a target, and says of each clause whether it holds, as data.
 
-Whatever the server or the client does, the run goes on, and ends. A check that hangs fails its clauses. After
-each failure both are asked something simple; when one of them does not answer any more, or failures have
-taken ``FAILING_LIMIT`` seconds, the rest fails at once and says so.
+Whatever the server or the client does, the run goes on, and ends. A check that hangs is an error. After each
+clause that was not passed both are asked something simple; when one of them does not answer any more, or such
+clauses have taken ``FAILING_LIMIT`` seconds, the rest are errors at once and say so.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+import redis
+
+from pressure import PressureError
+
 from ..arguments import unknown
-from ..checks import CHECKS, Check
-from ..clauses import CLAUSES, SUITES, Clause
 from ..clients.flavours import FLAVOURS
+from ..documents import CHECKS, CLAUSES, SUITES, Check, Clause
 from ..failure import Evidence
 from ..targets import Address
 from ..wire import Hangup, RawConnection
 from .capabilities import REASONS, capabilities_of
-from .environment import Client, Environment, Failure, Unsupported
+from .environment import Broken, Client, Environment, Failure, Unsupported
 from .limits import Hung, ended_by
 
-__all__ = ["Judging", "Outcome", "Verdict", "judge", "run"]
+__all__ = ["VERDICTS", "Judging", "Outcome", "Verdict", "judge", "run"]
 
-Verdict: TypeAlias = Literal["passed", "failed", "skipped"]
+Verdict: TypeAlias = Literal["passed", "violated", "error", "not asked"]
+"""``error``: the server, the client or the suite broke, so that nothing can be said of the clause."""
+
+VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "violated", "error", "not asked")
 
 CHECK_LIMIT: Final = 30.0
 """Seconds after which a check counts as hung, unless its clause says otherwise."""
@@ -34,7 +40,7 @@ ANSWER_LIMIT: Final = 10.0
 """Seconds in which a server or a client that lives answers something simple."""
 
 FAILING_LIMIT: Final = 300.0
-"""Seconds that all clauses that fail may take together."""
+"""Seconds that all clauses that do not pass may take together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +49,12 @@ class Outcome:
 
     Attributes:
         clause: the clause.
-        verdict: ``passed``: it holds; ``failed``: it does not; ``skipped``: the server or the client lacks
-            what it needs.
-        reason: why it failed, or what is missing; empty if it passed.
-        evidence: texts and pictures that show a failure.
+        verdict: ``passed``: it holds; ``violated``: it does not; ``error``: server, client or suite broke;
+            ``not asked``: the server or the client lacks what it needs.
+        reason: what was seen, what broke, or what is missing; empty if it passed.
+        evidence: texts and pictures that show it.
         seconds: how long the check took.
+        missing: the capabilities that the server lacks, if it was not asked.
     """
 
     clause: Clause
@@ -55,6 +62,16 @@ class Outcome:
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
     seconds: float = 0.0
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it was asked, and was not passed."""
+        return self.verdict in ("violated", "error")
+
+    def fails(self, *, strict: bool = False) -> bool:
+        """Whether it makes a run fail; one of the levels should and may does if ``strict``."""
+        return self.is_bad and (strict or self.clause.level in ("must", "decided"))
 
 
 def run(
@@ -145,9 +162,9 @@ class Judging:
     def judge(self, clause: Clause) -> Outcome:
         """The outcome of one clause; it never raises because of the server or the client."""
         if self._given_up:
-            return Outcome(clause, "failed", self._given_up)
+            return Outcome(clause, "error", self._given_up)
         outcome = judge_clause(clause, self.able, self.environment)
-        if outcome.verdict == "failed":
+        if outcome.is_bad:
             self._failing += outcome.seconds
             self._given_up = self._why_give_up()
         return outcome
@@ -156,7 +173,7 @@ class Judging:
         if not self._server_answers():
             return "the server no longer answers"
         if self._failing > FAILING_LIMIT:
-            return f"not asked: what failed before took {self._failing:.0f} s"
+            return f"not judged: clauses that were not passed took {self._failing:.0f} s"
         return "" if self._client_answers() else "the client no longer answers"
 
     def _server_answers(self) -> bool:
@@ -178,18 +195,24 @@ class Judging:
 
 
 def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[], Environment]) -> Outcome:
-    missing = [name for name in clause.needs if name not in able]
+    missing = tuple(name for name in clause.needs if name not in able)
     if missing:
-        return Outcome(clause, "skipped", "; ".join(REASONS[name] for name in missing))
+        return Outcome(clause, "not asked", "; ".join(REASONS[name] for name in missing), missing=missing)
     begin = time.monotonic()
     for check in CHECKS[clause.id]:
         problem = run_check(check, environment, clause.limit)
         if isinstance(problem, Unsupported):
-            return Outcome(clause, "skipped", str(problem))
+            return Outcome(clause, "not asked", str(problem))
         if problem is not None:
             shown = problem.evidence if isinstance(problem, Failure) else ()
-            return Outcome(clause, "failed", describe(problem), shown, time.monotonic() - begin)
+            return Outcome(clause, verdict_of(problem), describe(problem), shown, time.monotonic() - begin)
     return Outcome(clause, "passed", seconds=time.monotonic() - begin)
+
+
+def verdict_of(problem: BaseException) -> Verdict:
+    """Whether a check ended by something that the clause forbids, or by what has nothing to do with it."""
+    seen = isinstance(problem, (Failure, PressureError, redis.ResponseError, TimeoutError))
+    return "violated" if seen and not isinstance(problem, (Broken, ConnectionError)) else "error"
 
 
 def run_check(
@@ -203,7 +226,7 @@ def run_check(
 
     limit = CHECK_LIMIT if limit is None else limit
     problem = ended_by(work, limit)
-    return Failure(f"hung for {limit:.0f} s") if isinstance(problem, Hung) else problem
+    return Broken(f"hung for {limit:.0f} s") if isinstance(problem, Hung) else problem
 
 
 def describe(problem: BaseException) -> str:

@@ -12,6 +12,8 @@ from .junit import as_junit
 from .model import Judgement
 from .page import as_page
 from .reporting import Reporting, why
-from .terminal import failed, lines
+from .terminal import failed, lines, show
 
-__all__ = ["Files", "Judgement", "Reporting", "as_json", "as_junit", "as_page", "failed", "lines", "why"]
+__all__ = [
+    "Files", "Judgement", "Reporting", "as_json", "as_junit", "as_page", "failed", "lines", "show", "why",
+]  # fmt: skip

@@ -1,10 +1,10 @@
 """A run as JSON, for programs.
 
-The format is stable: what is there keeps its name and meaning as long as ``format`` is 1; more may be added.
+The format is stable: what is there keeps its name and meaning as long as ``format`` is 2; more may be added.
 
 .. code-block:: text
 
-    format       1
+    format       2
     versions     {"Python": "3.11.7", "redis": "8.1.0", ...}
     complete     false if a target that was asked for was not there, or the run was interrupted
     clauses      {id: {suites, place, level, text}}, those that were asked
@@ -14,9 +14,10 @@ The format is stable: what is there keeps its name and meaning as long as ``form
       asked      how many clauses were to be judged
       problem    why it was not judged, or not to the end; empty if it was
       excused    whether nobody had asked for the target, so that its absence is no fault
-      suites     {suite: {passed, failed, skipped}}
-      outcomes   [{clause, verdict, reason, seconds, evidence: [{title, text}]}]; verdict is passed, failed
-                 or skipped (the server says that it does not have what the clause needs)
+      suites     {suite: {passed, violated, error, not asked}}
+      outcomes   [{clause, verdict, reason, missing, seconds, evidence: [{title, text}]}]; verdict is passed,
+                 violated, error (the server, the client or the suite broke) or not asked; missing are the
+                 capabilities that the clause needs, and the server says that it does not have
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..clauses import Clause
+from ..documents import Clause
 from ..judging.runner import Outcome
 from .model import Judgement, counted, plain_origin, suites_of, versions
 
 __all__ = ["as_json"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 def as_json(judgements: Sequence[Judgement]) -> str:
@@ -76,6 +77,7 @@ def of_outcome(outcome: Outcome) -> Mapping[str, Any]:
         "clause": outcome.clause.id,
         "verdict": outcome.verdict,
         "reason": outcome.reason,
+        "missing": list(outcome.missing),
         "seconds": round(outcome.seconds, 4),
         "evidence": [{"title": each.title, "text": each.text} for each in outcome.evidence],
     }

@@ -36,7 +36,7 @@ def as_junit(judgements: Sequence[Judgement]) -> str:
 def suites(judgement: Judgement) -> Iterator[ET.Element]:
     for name, outcomes in suites_of(judgement.outcomes).items():
         count = counted(outcomes)
-        suite = opened(judgement, name, len(outcomes), count["failed"], 0, count["skipped"])
+        suite = opened(judgement, name, len(outcomes), count["violated"], count["error"], count["not asked"])
         suite.set("time", seconds(sum(outcome.seconds for outcome in outcomes)))
         suite.extend(case(judgement, name, outcome) for outcome in outcomes)
         yield suite
@@ -71,10 +71,11 @@ def opened(
 def case(judgement: Judgement, suite: str, outcome: Outcome) -> ET.Element:
     made = ET.Element("testcase", name=outcome.clause.id, classname=class_of(judgement, suite))
     made.set("time", seconds(outcome.seconds))
-    if outcome.verdict == "skipped":
+    if outcome.verdict == "not asked":
         ET.SubElement(made, "skipped", message=headline(outcome.reason))
-    elif outcome.verdict == "failed":
-        told = ET.SubElement(made, "failure", message=headline(outcome.reason), type=outcome.clause.level)
+    elif outcome.is_bad:
+        kind = "failure" if outcome.verdict == "violated" else "error"
+        told = ET.SubElement(made, kind, message=headline(outcome.reason), type=outcome.clause.level)
         told.text = readable(whole(outcome))
     return made
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from ..clauses import SUITES
-from ..judging.runner import Outcome
+from ..documents import SUITES
+from ..judging.runner import VERDICTS, Outcome
 
 __all__ = ["Judgement", "counted", "plain_origin", "suites_of", "versions"]
 
@@ -54,7 +54,7 @@ class Judgement:
 def counted(outcomes: Sequence[Outcome]) -> Mapping[str, int]:
     """How many outcomes there are of each verdict."""
     counts = Counter[str](outcome.verdict for outcome in outcomes)
-    return {verdict: counts[verdict] for verdict in ("passed", "failed", "skipped")}
+    return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
 def suites_of(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

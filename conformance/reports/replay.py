@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from ..checks import CHECKS, Check
-from ..clauses import Clause
+from ..documents import CHECKS, Check, Clause
 from ..failure import Evidence
 from ..judging.environment import Client, Environment
 from ..judging.runner import CHECK_LIMIT, Outcome, describe, run_check
@@ -62,7 +61,7 @@ class Replayer:
 
     def shown(self, outcome: Outcome, name: str, address: Address, client: Client) -> Outcome:
         """The outcome of a failed clause, with what was said when it was run again as evidence."""
-        if outcome.verdict != "failed" or outcome.evidence:
+        if not outcome.is_bad or outcome.evidence:
             return outcome  # it shows enough; and what runs on the engine says nothing on any wire
         begin = time.monotonic()
         if self._left <= 0:

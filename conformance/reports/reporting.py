@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self
 
-from ..clauses import Clause
+from ..documents import Clause
 from ..failure import Evidence
 from ..judging.environment import Client
 from ..judging.runner import Outcome, describe, judge
@@ -18,7 +18,7 @@ from ..wire.masking import without_secret
 from .files import Files
 from .model import Judgement
 from .replay import Replayer
-from .terminal import Progress
+from .terminal import Progress, show, told
 
 __all__ = ["Reporting", "why", "without_secrets"]
 
@@ -28,15 +28,20 @@ class Reporting:
 
     Args:
         files: the reports that are asked for.
-        say: is told each file that was written.
+        say: is told each clause that was not passed as soon as it is known, and each file that was written.
+        show: is told how far it is.
+        writes: whether to write the files; else only what they need is kept.
 
     Attributes:
         judgements: what was found so far.
     """
 
-    def __init__(self, files: Files, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, files: Files, say: Callable[[str], None] = lambda _: None,
+        show: Callable[[str], None] = show, *, writes: bool = True,
+    ) -> None:  # fmt: skip
         self.judgements: list[Judgement] = []
-        self._files, self._say = files, say
+        self._files, self._say, self._show, self._writes = files, say, show, writes
         self._resources = ExitStack()
         self._replayer = Replayer() if files.wants_bytes else None
 
@@ -47,8 +52,9 @@ class Reporting:
 
     def __exit__(self, *error: object) -> None:
         self._resources.close()
-        for path in self._files.write(self.judgements):
-            self._say(f"written: {path}")
+        if self._writes:
+            for path in self._files.write(self.judgements):
+                self._say(f"written: {path}")
 
     def judge(
         self, target: str, name: str, address: Address, clauses: Sequence[Clause], client: Client
@@ -63,10 +69,15 @@ class Reporting:
                 target, address.origin, name, tuple(found), started, seconds, len(clauses), problem
             )
 
-        progress = Progress(so_far().name, len(clauses))
+        progress = Progress(so_far().name, clauses, self._show)
+        reasons: set[str] = set()
 
         def known(outcome: Outcome) -> None:
-            found.append(without_secrets(outcome, address.password))
+            found.append(outcome := without_secrets(outcome, address.password))
+            if outcome.is_bad and outcome.reason not in reasons:
+                reasons.add(outcome.reason)
+                progress.clear()
+                self._say(told(outcome))
             progress(outcome)
 
         try:
@@ -87,7 +98,7 @@ class Reporting:
         if self._replayer is None:
             return
         for number, outcome in enumerate(found):
-            if outcome.verdict == "failed":
+            if outcome.is_bad:
                 progress.again(outcome)
                 found[number] = self._replayer.shown(outcome, name, address, client)
 

@@ -4,63 +4,132 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
+from ..documents import Clause
 from ..judging.runner import Outcome
 from .model import counted, suites_of
 from .text import readable
 
-__all__ = ["Progress", "failed", "lines"]
+__all__ = ["Progress", "failed", "lines", "show", "told"]
+
+USUAL: Final = {"wire": 1.2, "histories": 1.4, "decisions": 0.4}
+"""Seconds that a clause of these suites takes, as a rule."""
+
+BRIEF: Final = 0.03
+"""Seconds that any other clause takes."""
+
+FIRST: Final = 1.0
+"""Seconds until it is first told how far it is, where there is no terminal."""
+
+MOST: Final = 5
+"""How many clauses that were not asked for one reason are named; reports name them all."""
+
+AGAIN: Final = 5.0
+"""Seconds until it is told again."""
+
+
+def told(outcome: Outcome) -> str:
+    """The line for a clause that was not passed."""
+    return readable(f"  {headed(outcome)} {outcome.clause.id}: {outcome.reason}")
 
 
 def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """A line for each suite, ``suite target: passed/total``, and one for each clause that was not passed."""
+    """A line for each suite, ``suite target: passed/asked``, and what ``told`` has not told yet.
+
+    These are clauses that were not asked, and those with the reason of another, one line for each reason.
+    """
     for suite, mine in suites_of(outcomes).items():
         count = counted(mine)
-        judged, skipped = len(mine) - count["skipped"], count["skipped"]
-        yield f"{suite} {target}: {count['passed']}/{judged}" + (f" ({skipped} skipped)" if skipped else "")
-        for outcome in mine:
-            if outcome.verdict != "passed":
-                yield readable(f"  {outcome.verdict} {outcome.clause.id}: {outcome.reason}")
+        beside = f" ({count['not asked']} not asked)" if count["not asked"] else ""
+        yield f"{suite} {target}: {count['passed']}/{len(mine) - count['not asked']}{beside}"
+    first: dict[str, str] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        if outcome.is_bad and outcome.reason not in first:
+            first[outcome.reason] = outcome.clause.id
+        elif outcome.verdict != "passed":
+            reasons.setdefault((headed(outcome), outcome.reason), []).append(outcome.clause.id)
+    for (head, reason), ids in reasons.items():
+        if reason in first:
+            yield readable(f"  {head} {', '.join(ids)}: as {first[reason]}")
+        else:
+            more = f" and {len(ids) - MOST} more" if len(ids) > MOST else ""
+            yield readable(f"  {head} {', '.join(ids[:MOST])}{more}: {reason}")
 
 
-def failed(outcomes: Sequence[Outcome]) -> bool:
-    """Whether any clause does not hold."""
-    return any(outcome.verdict == "failed" for outcome in outcomes)
+def headed(outcome: Outcome) -> str:
+    """The verdict, with what is missing, or with the level of a clause that makes no run fail."""
+    if outcome.is_bad and not outcome.fails():
+        return f"{outcome.verdict} ({outcome.clause.level})"
+    return f"{outcome.verdict} ({', '.join(outcome.missing)})" if outcome.missing else outcome.verdict
+
+
+def failed(outcomes: Sequence[Outcome], *, strict: bool = False) -> bool:
+    """Whether any clause makes the run fail."""
+    return any(outcome.fails(strict=strict) for outcome in outcomes)
+
+
+def show(line: str) -> None:
+    """Shows how far it is, on a terminal in the place of the last line; an empty line leaves nothing."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r\033[K{line[:width]}")
+        sys.stderr.flush()
+    elif line:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 class Progress:
-    """A line on standard error that says how far it is, if that is a terminal.
+    """Says how far it is: always on a terminal, and else from time to time.
 
     Args:
         name: of what is judged.
-        total: how many clauses there are to judge.
+        clauses: all that are to be judged.
+        show: is given each line.
     """
 
-    def __init__(self, name: str, total: int) -> None:
-        self._name, self._total = name, total
-        self._done = self._failed = 0
+    def __init__(self, name: str, clauses: Sequence[Clause], show: Callable[[str], None] = show) -> None:
+        self._name, self._total, self._show = name, len(clauses), show
+        self._done = self._bad = 0
+        self._ahead = self._all = sum(map(usual, clauses))
+        self._began = time.monotonic()
+        self._next = self._began + FIRST
 
     def __call__(self, outcome: Outcome) -> None:
         """Counts an outcome."""
         self._done += 1
-        self._failed += outcome.verdict == "failed"
-        suite, clause = outcome.clause.suites[0], outcome.clause.id
-        self.say(f"{self._name} {self._done}/{self._total}, {self._failed} failed: {suite} {clause}")
+        self._bad += outcome.is_bad
+        self._ahead -= usual(outcome.clause)
+        self.say(
+            f"{self._name} {self._done}/{self._total}, {self._bad} not passed, "
+            f"about {self._left():.0f} s left: {outcome.verdict} {outcome.clause.id}"
+        )
+
+    def _left(self) -> float:
+        """Seconds, from what clauses take as a rule, and how much slower these were so far."""
+        passed, expected = time.monotonic() - self._began, self._all - self._ahead
+        return max(self._ahead, 0) * max(passed / expected if expected > 1 else 1.0, 1.0)
 
     def again(self, outcome: Outcome) -> None:
         """Tells that a check is run again, to record what is said."""
         self.say(f"{self._name}, once more: {outcome.clause.id}")
 
     def say(self, line: str) -> None:
-        """Shows a line in the place of the last one."""
-        if sys.stderr.isatty():
-            width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\033[K{line[:width]}")
-            sys.stderr.flush()
+        """Shows a line, unless there is no terminal, and it is too soon after the last one."""
+        now = time.monotonic()
+        if sys.stderr.isatty() or now >= self._next:
+            self._next = now + AGAIN
+            self._show(line)
 
     def clear(self) -> None:
-        """Leaves nothing behind."""
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+        """Leaves nothing behind on a terminal."""
+        self._show("")
+
+
+def usual(clause: Clause) -> float:
+    """How many seconds a clause takes, as a rule."""
+    return USUAL.get(clause.suites[0], BRIEF)

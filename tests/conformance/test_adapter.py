@@ -15,12 +15,12 @@ import pytest
 
 import conformance.clients.adapter
 from conformance import command
-from conformance.clauses import CLAUSES
 from conformance.clients.adapter import Adapter
 from conformance.clients.adapter.__main__ import OPERATIONS as SERVED
 from conformance.clients.adapter.__main__ import serve
 from conformance.clients.adapter.client import OPERATIONS, Foreign
 from conformance.clients.adapter.process import ERRORS, AdapterError, ClientProcess
+from conformance.documents import CLAUSES
 from conformance.judging import runner
 from conformance.judging.capabilities import REASONS
 from conformance.judging.environment import Environment, Failure, Unsupported
@@ -66,7 +66,7 @@ def test_a_client_in_another_language_is_judged_by_the_same_clauses(address: Add
     outcomes = {each.clause.id: each for each in judged(address, textbook(), *FEW)}
     unsupported = outcomes.pop("decided.wait-closed")
     assert (unsupported.verdict, unsupported.reason) == (
-        "skipped",
+        "not asked",
         "not supported by the client: wait_closed",
     )
     assert [each for each in outcomes.values() if each.verdict != "passed"] == []
@@ -104,9 +104,9 @@ def test_clauses_for_other_kinds_or_only_for_our_client_are_skipped_by_name(embe
         embedded_server, OURS, "backup.push", "decided.standard-errors", "decided.reliable-done"
     )
     assert [(each.verdict, each.reason) for each in outcomes] == [
-        ("skipped", "not supported by the client: BackupQueue"),
-        ("skipped", REASONS["our-client"]),
-        ("skipped", REASONS["our-client"]),
+        ("not asked", "not supported by the client: BackupQueue"),
+        ("not asked", REASONS["our-client"]),
+        ("not asked", REASONS["our-client"]),
     ]
 
 
@@ -115,13 +115,13 @@ def test_clauses_for_other_kinds_or_only_for_our_client_are_skipped_by_name(embe
 
 def test_a_client_that_keeps_its_role_fails(embedded_server: Address) -> None:
     guilty = judged(embedded_server, textbook("keeps-role"), "put.gives-up", "put.pushes-left")
-    assert [each.verdict for each in guilty] == ["failed", "passed"]
+    assert [each.verdict for each in guilty] == ["violated", "passed"]
     assert "elements of the two role lists" in guilty[0].reason
 
 
 def test_a_client_that_dies_fails_and_its_last_output_is_shown(embedded_server: Address) -> None:
     died, lived = judged(embedded_server, textbook("dies"), "put.pushes-left", "create.saves-bound")
-    assert (died.verdict, died.reason) == ("failed", "the client ended with status 3")
+    assert (died.verdict, died.reason) == ("error", "the client ended with status 3")
     assert "dying, as I was told to" in died.evidence[0].text
     assert lived.verdict == "passed"
 
@@ -130,7 +130,7 @@ def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest
     monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 3.0)
     monkeypatch.setattr("conformance.clients.adapter.client.WAIT_LIMIT", 0.0)
     hung, other = judged(embedded_server, textbook("hangs"), "put.pushes-left", "create.saves-bound")
-    assert (hung.verdict, hung.reason) == ("failed", "the client does not answer put")
+    assert (hung.verdict, hung.reason) == ("error", "the client does not answer put")
     assert other.verdict == "passed"
 
 
@@ -262,7 +262,7 @@ def test_a_client_that_refuses_everything_fails_the_clause_about_killed_clients(
     embedded_server: Address,
 ) -> None:
     (outcome,) = judged(embedded_server, textbook("refuses"), "history.killed-clients")
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "violated"
     assert "the clients put too little to be judged" in outcome.reason
 
 

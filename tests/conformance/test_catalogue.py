@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.checks import CHECKS
-from conformance.clauses import CLAUSES, SUITES
+from conformance.documents import CHECKS, CLAUSES, SUITES
 
 Sentences = dict[str, tuple[str, ...]]
 """What is asked, and the clauses that say so."""

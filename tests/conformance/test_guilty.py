@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
-from tests.tools.mutation.clauses import PARTIES, Court, Guilty
+from conformance.documents import CLAUSES
+from tests.tools.mutation.clauses import PARTIES, Court, Guilty, unconvicting
 from tests.tools.mutation.clauses.batches import BATCHES
 from tests.tools.mutation.clauses.servers import SERVERS
+from tests.tools.mutation.clauses.wire import WIRE
 
 AT_ONCE = 4
 """Trials at the same time; each is a process that mostly waits for what does not come."""
@@ -37,7 +38,7 @@ def nobodies(client: str) -> Iterator[Guilty]:
 
 NOBODIES = [party for client in sorted({party.client for party in PARTIES}) for party in nobodies(client)]
 
-FIRST = [NOBODIES[0], BATCHES[0], SERVERS[0]]
+FIRST = [NOBODIES[0], BATCHES[1], SERVERS[0]]
 
 Trial = Callable[[Guilty], dict[str, str]]
 
@@ -75,7 +76,11 @@ def marked(party: Guilty) -> Any:
 
 
 @pytest.mark.parametrize("party", [marked(party) for party in PARTIES])
-def test_each_faulty_server_or_client_fails_its_clauses(party: Guilty, trial: Trial) -> None:
+def test_each_faulty_server_or_client_fails_its_clauses(
+    party: Guilty, trial: Trial, request: pytest.FixtureRequest
+) -> None:
+    if party in WIRE:
+        request.getfixturevalue("redis_7_0")
     convictions = trial(party)
     assert convictions.keys() == set(party.clauses)
     crashes = [why for why in convictions.values() if "Hangup" in why or "ConnectionError" in why]
@@ -92,6 +97,12 @@ def test_faulty_servers_and_clients_have_distinct_names_and_existing_clauses() -
     assert len({party.name for party in PARTIES}) == len(PARTIES) >= 6
     assert all(clause in CLAUSES for party in PARTIES for clause in party.clauses)
     assert {party.client for party in PARTIES} == {"sync", "plain"} <= FLAVOURS.keys()
+
+
+def test_every_clause_convicts_a_mutant() -> None:
+    convicting = {clause for party in PARTIES for clause in party.clauses}
+    assert unconvicting(convicting) == []
+    assert unconvicting(convicting - {"list.llen"}) == ["list.llen"]
 
 
 def test_a_patch_that_does_not_apply_is_reported() -> None:

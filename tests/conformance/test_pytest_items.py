@@ -49,7 +49,7 @@ def test_each_clause_is_a_pytest_item(tmp_path: Path, embedded_server: Address) 
 def test_failed_and_skipped_clauses_show_their_reasons(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text(
-        "import conformance.checks as checks\n"
+        "import conformance.documents as checks\n"
         "from conformance.judging.environment import Failure\n"
         "from conformance.failure import Evidence\n"
         "def fails(env): raise Failure('a reason', Evidence('what was said', 'very much'))\n"

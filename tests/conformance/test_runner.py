@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,10 +15,9 @@ import pytest
 
 import pressure
 from conformance import command
-from conformance.checks import CHECKS
-from conformance.clauses import CLAUSES, Clause
+from conformance.documents import CHECKS, CLAUSES, Clause
 from conformance.judging import capabilities, runner
-from conformance.judging.environment import Environment, Failure
+from conformance.judging.environment import Broken, Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge_clause
 from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
 
@@ -81,6 +81,70 @@ def test_a_target_that_was_asked_for_has_to_be_there(capsys: pytest.CaptureFixtu
     assert command.main(["--target", "redis://127.0.0.1:1", "--clause", "create.saves-bound"]) == 2
 
 
+def test_several_targets_are_judged_at_once_and_reported_together(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, real_server: Address
+) -> None:
+    report, url = tmp_path / "run.json", real_server.url
+    asked = [*FEW, "--clause", "mq.info", "--json", str(report)]
+    targets = ["--target", "embedded", "--target", url, "--target", "redis://:secret@127.0.0.1:1"]
+    assert command.main([*targets, *asked], at_once=True) == 2
+    said = capsys.readouterr().out
+    assert "list-notes embedded: 1/1" in said
+    assert f"list-notes {url}: 1/1" in said
+    assert f"  {url}: not asked (reliable-queues) mq.info: the server has no MQ.* commands" in said
+    assert "secret" not in said
+    judged = {each["target"]: len(each["outcomes"]) for each in json.loads(report.read_text())["judgements"]}
+    assert judged == {"embedded": 3, url: 3, "redis://:***@127.0.0.1:1": 0}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_server")
+def test_sigterm_ends_all_that_is_judged_at_once(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with subprocess.Popen(
+        [sys.executable, "-m", "conformance", "--json", str(tmp_path / "run.json")],
+        env={**os.environ, "CONFORMANCE_REDIS_SERVER": str(noting(pid))}, stdout=subprocess.PIPE, text=True,
+    ) as judging:  # fmt: skip
+        assert judging.stdout is not None
+        while not judging.stdout.readline().startswith("real is"):
+            pass
+        judging.send_signal(signal.SIGTERM)
+        assert judging.wait(30) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert json.loads((tmp_path / "run.json").read_text())["complete"] is False
+
+
+def test_judge_takes_a_server(capsys: pytest.CaptureFixture[str], real_server: Address) -> None:
+    assert command.main(["judge", real_server.url, *FEW]) == 0
+    assert f"list-notes {real_server.url}: 1/1" in capsys.readouterr().out
+
+
+def test_judge_takes_a_client_and_asks_what_is_about_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    client = f"{sys.executable} -m conformance.clients.adapter"
+    assert command.main(["judge", "--adapter", client, *FEW]) == 0
+    said = capsys.readouterr().out
+    assert f"protocol-0.15 embedded {client}: 1/1" in said
+    assert "list-notes" not in said
+
+
+def test_judge_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["judge"])
+    assert (
+        "name a server, such as redis://127.0.0.1:6379, or a client with --adapter" in capsys.readouterr().err
+    )
+
+
+def test_where_there_is_no_terminal_progress_is_told_from_time_to_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.reports.terminal.FIRST", 0)
+    assert command.main(["--target", "embedded", *FEW]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["embedded 1/2, 0 not passed, about 0 s left: passed create.saves-bound"]
+
+
 def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["--target", "nonsense"])
@@ -97,7 +161,57 @@ def test_a_failure_is_reported_by_its_clause_and_in_the_exit_status(
     assert command.main(["--target", "embedded", "--clause", "create.saves-bound"]) == 1
     said = capsys.readouterr().out
     assert "protocol-0.15 embedded: 0/1" in said
-    assert "  failed create.saves-bound: wanted one thing, got another" in said
+    assert "  violated create.saves-bound: wanted one thing, got another" in said
+
+
+def test_what_is_only_allowed_fails_a_strict_run_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Environment) -> None:
+        raise Failure("it waits")
+
+    monkeypatch.setitem(CHECKS, "put.overfills", [fails])
+    asked = ["--target", "embedded", "--clause", "put.overfills"]
+    assert [command.main([*asked, *strict]) for strict in ([], ["--strict"])] == [0, 1]
+    assert capsys.readouterr().out.count("  violated (may) put.overfills: it waits") == 2
+
+
+def test_a_reason_is_told_once_with_all_its_clauses(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Environment) -> None:
+        raise Failure("no such command")
+
+    bad = ("list.llen", "list.lrange", "list.rpoplpush")
+    for clause in bad:
+        monkeypatch.setitem(CHECKS, clause, [fails])
+    asked = [word for clause in (*bad, "list.lindex") for word in ("--clause", clause)]
+    assert command.main(["--target", "embedded", *asked]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:] == [
+        "  violated (may) list.rpoplpush: no such command",
+        "list-notes embedded: 1/4",
+        "  violated list.llen, list.lrange: as list.rpoplpush",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raised", "verdict"),
+    [
+        (Failure("wanted 1, got 2"), "violated"),
+        (pressure.QueueFullError("no room"), "violated"),
+        (TimeoutError("no reply"), "violated"),
+        (Broken("the client ended"), "error"),
+        (pressure.ConnectionFailedError("refused"), "error"),
+        (ZeroDivisionError(), "error"),
+        (Unsupported("not supported by the client: repair"), "not asked"),
+    ],
+)
+def test_a_verdict_means_one_thing(raised: Exception, verdict: str, embedded_server: Address) -> None:
+    def check(_: Environment) -> None:
+        raise raised
+
+    assert judge_with(check, embedded_server).verdict == verdict
 
 
 def test_every_clause_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,17 +229,17 @@ def judge_with(check: Any, address: Address, **clause: Any) -> Outcome:
         del CHECKS["asked"]
 
 
-def test_a_check_that_hangs_fails(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_hangs_is_an_error(embedded_server: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "CHECK_LIMIT", 0.2)
     release = threading.Event()
     outcome = judge_with(lambda _: release.wait(), embedded_server)
     release.set()
-    assert (outcome.verdict, "hung" in outcome.reason) == ("failed", True)
+    assert (outcome.verdict, "hung" in outcome.reason) == ("error", True)
 
 
-def test_an_unexpected_error_fails(embedded_server: Address) -> None:
+def test_an_unexpected_error_is_no_violation(embedded_server: Address) -> None:
     outcome = judge_with(lambda env: env.connect().command("QUIT") and env.nonsense(), embedded_server)
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "error"
     assert outcome.reason.startswith("AttributeError")
 
 
@@ -138,13 +252,13 @@ def test_a_server_that_hangs_up_fails(embedded_server: Address) -> None:
     assert judge_with(check, embedded_server).reason.startswith("Hangup")
 
 
-def test_a_skipped_clause_says_what_the_server_lacks(
+def test_a_clause_that_is_not_asked_says_what_the_server_lacks(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(capabilities.REASONS, "flying", "the server does not fly")
     assert judge_with(lambda _: None, embedded_server, needs=("able",)).verdict == "passed"
     outcome = judge_with(lambda _: None, embedded_server, needs=("able", "flying"))
-    assert (outcome.verdict, outcome.reason) == ("skipped", "the server does not fly")
+    assert (outcome.verdict, outcome.reason) == ("not asked", "the server does not fly")
 
 
 def answer(lacks: object) -> Any:
@@ -184,18 +298,25 @@ def test_a_password_is_used_and_not_shown(tmp_path: Path, capsys: pytest.Capture
     said = capsys.readouterr().out
     assert f"list-notes redis://:***@127.0.0.1:{port}/15: 1/1" in said
     assert (
-        "skipped broker.database: the server asks for a password, and the clause is about clients without one"
+        "not asked (no-password) broker.database: the server asks for a password, and the clause is about clients without one"
         in said
     )
     assert "sesame" not in said
 
 
-@pytest.mark.usefixtures("real_server")
-def test_sigterm_ends_the_server_that_the_run_started_and_removes_its_files(tmp_path: Path) -> None:
-    program, pid, folder = tmp_path / "redis", tmp_path / "pid", tmp_path / "folder"
-    folder.mkdir()
+def noting(pid: Path) -> Path:
+    """A redis-server that writes its process id into a file."""
+    program = pid.with_name("redis")
     program.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo $$ >{pid}\nexec {find_real_redis()} "$@"\n')
     program.chmod(0o755)
+    return program
+
+
+@pytest.mark.usefixtures("real_server")
+def test_sigterm_ends_the_server_that_the_run_started_and_removes_its_files(tmp_path: Path) -> None:
+    pid, folder = tmp_path / "pid", tmp_path / "folder"
+    folder.mkdir()
+    program = noting(pid)
     with subprocess.Popen(
         [sys.executable, "-m", "conformance", "--target", "real"],
         env={**os.environ, "TMPDIR": str(folder), "CONFORMANCE_REDIS_SERVER": str(program)},

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.wire import GROUPS
-from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
 from conformance.differential import __main__ as command
 from conformance.differential.both import Both
 from conformance.differential.pair import Difference, Pair, Step
 from conformance.differential.search import COMMON
+from conformance.documents import CLAUSES
+from conformance.documents.wire import GROUPS
 from conformance.judging import capabilities
 from conformance.judging.capabilities import LACKS, capabilities_of
 from conformance.judging.environment import Environment
@@ -37,7 +37,7 @@ def test_every_group_of_commands_is_a_clause() -> None:
 def test_a_wire_clause_passes_for_miniredis_and_for_a_real_redis(
     target: str, clause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.checks.wire.EXAMPLES", 8)
+    monkeypatch.setattr("conformance.documents.wire.EXAMPLES", 8)
     (outcome,) = judged(target, clause)
     assert outcome.verdict == "passed", outcome.reason
 
@@ -57,10 +57,10 @@ def test_a_failing_wire_clause_shows_the_request_and_both_replies(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("miniredis.engine.errors.SYNTAX", b"ERR sin tax")
-    monkeypatch.setattr("conformance.checks.wire.GROUPS", {"lists": "set get"})
-    monkeypatch.setattr("conformance.checks.wire.SHORTEN", 0.5)
+    monkeypatch.setattr("conformance.documents.wire.GROUPS", {"lists": "set get"})
+    monkeypatch.setattr("conformance.documents.wire.SHORTEN", 0.5)
     (outcome,) = judged(target, "wire.lists")
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "violated"
     sent, mine, other = outcome.evidence
     assert "SET" in sent.text.upper()
     wrong, right = (mine, other) if target == "embedded" else (other, mine)

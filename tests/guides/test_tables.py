@@ -12,7 +12,7 @@ import pytest
 import miniredis
 import pressure
 import pressure.spark
-from conformance.clauses import CLAUSES, SUITES
+from conformance.documents import CLAUSES, SUITES
 from conformance.histories.fifo import RULES
 from miniredis.engine.config.table import DIRECTIVES
 from miniredis.engine.registry import LOOKUP, commands

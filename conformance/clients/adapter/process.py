@@ -14,7 +14,7 @@ from typing import Any, Final
 import pressure
 
 from ...failure import Evidence
-from ...judging.environment import Failure, Unsupported
+from ...judging.environment import Broken, Unsupported
 
 __all__ = ["ERRORS", "AdapterError", "ClientProcess"]
 
@@ -51,7 +51,7 @@ class ClientProcess:
         command: what to run, and its arguments.
 
     Raises:
-        Failure: it does not start.
+        Broken: it does not start.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ class ClientProcess:
             )
         except OSError as error:
             self._errors.close()
-            raise Failure(f"the client does not start: {error}") from None
+            raise Broken(f"the client does not start: {error}") from None
 
     @property
     def pid(self) -> int:
@@ -81,7 +81,7 @@ class ClientProcess:
 
         Raises:
             Unsupported: the client says that it does not do this.
-            Failure: it died, did not answer in time, or talks nonsense.
+            Broken: it died, did not answer in time, or talks nonsense.
             AdapterError: it answered by an error that the protocol does not know.
         """
         self._number += 1
@@ -154,17 +154,17 @@ class ClientProcess:
         self._said = rest
         return bytes(line)
 
-    def _death(self) -> Failure:
+    def _death(self) -> Broken:
         try:
             status = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return self._failure("the client closed its output")
         return self._failure(f"the client ended with status {status}")
 
-    def _failure(self, text: str) -> Failure:
+    def _failure(self, text: str) -> Broken:
         self._errors.seek(0)
         words = self._errors.read().decode(errors="replace")
-        return Failure(
+        return Broken(
             text, *([Evidence("what the client wrote to its standard error", words)] if words else [])
         )
 

@@ -63,6 +63,6 @@ def tag_of_policy(script: str) -> str:
 
 
 def title(judgements: Sequence[Judgement]) -> str:
-    bad = sum(outcome.verdict == "failed" for judgement in judgements for outcome in judgement.outcomes)
+    bad = sum(outcome.is_bad for judgement in judgements for outcome in judgement.outcomes)
     names = ", ".join(dict.fromkeys(judgement.name for judgement in judgements))
     return escaped(f"{bad} failing, {names}" if bad else names)

@@ -39,7 +39,7 @@ def nothing(judgements: Sequence[Judgement]) -> str:
 def failing(judgements: Sequence[Judgement]) -> Iterator[str]:
     for number, judgement in enumerate(judgements, 1):
         for outcome in judgement.outcomes:
-            if outcome.verdict == "failed":
+            if outcome.is_bad:
                 yield failure(number, judgement, outcome)
 
 

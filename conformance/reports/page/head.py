@@ -9,14 +9,20 @@ from typing import Final
 from ..markup import escaped, tag
 from ..model import Judgement, counted, plain_origin, suites_of, versions
 
-__all__ = ["SIGNS", "head"]
+__all__ = ["SIGNS", "class_of", "head"]
 
 SIGNS: Final[Mapping[str, tuple[str, str]]] = {
-    "passed": ("✓", "pass"),
-    "failed": ("✗", "fail"),
-    "skipped": ("○", "not supported"),
+    "passed": ("✓", "passed"),
+    "violated": ("✗", "violated"),
+    "error": ("!", "error"),
+    "not asked": ("○", "not asked"),
 }
 """Each verdict as a sign and as words, so that nobody needs colours to read it."""
+
+
+def class_of(verdict: str) -> str:
+    """A verdict as a class of the style sheet."""
+    return verdict.replace(" ", "-")
 
 
 def head(judgements: Sequence[Judgement]) -> str:
@@ -50,19 +56,22 @@ def with_versions() -> str:
 
 def card(judgement: Judgement) -> str:
     count = counted(judgement.outcomes)
-    judged = count["passed"] + count["failed"]
+    bad = count["violated"] + count["error"]
+    judged = count["passed"] + bad
     parts = [f"<h2>{escaped(judgement.name)}</h2>", tag("p", escaped(plain_origin(judgement.origin)))]
     if judgement.outcomes:
         holds = tag("strong", f"{count['passed']}") + f" of {judged} clauses hold"
         parts += [tag("p", holds, class_="holds"), bar(count), tag("p", *figures(count), class_="figures")]
     if judgement.problem:
         parts.append(tag("p", escaped(f"! {judgement.problem}"), class_="problem"))
-    return tag("article", *parts, class_="card failed" if count["failed"] or judgement.problem else "card")
+    return tag("article", *parts, class_="card failed" if bad or judgement.problem else "card")
 
 
 def bar(count: Mapping[str, int]) -> str:
     widths = "".join(
-        f'<i class="{verdict}" style="flex-grow:{number}"></i>' for verdict, number in count.items() if number
+        f'<i class="{class_of(verdict)}" style="flex-grow:{number}"></i>'
+        for verdict, number in count.items()
+        if number
     )
     return tag("div", widths, class_="bar", aria_hidden="true")
 
@@ -70,7 +79,7 @@ def bar(count: Mapping[str, int]) -> str:
 def figures(count: Mapping[str, int]) -> Iterator[str]:
     for verdict, number in count.items():
         sign, words = SIGNS[verdict]
-        yield tag("span", f'<b aria-hidden="true">{sign}</b> {number} {words}', class_=verdict)
+        yield tag("span", f'<b aria-hidden="true">{sign}</b> {number} {words}', class_=class_of(verdict))
 
 
 def by_suite(judgements: Sequence[Judgement]) -> str:
@@ -93,7 +102,8 @@ def by_suite(judgements: Sequence[Judgement]) -> str:
 def share(count: Mapping[str, int] | None) -> str:
     if count is None:
         return "<td>not judged</td>"
-    verdict = "failed" if count["failed"] else "passed"
-    beside = f", {count['skipped']} not supported" if count["skipped"] else ""
-    of = f"{count['passed']} of {count['passed'] + count['failed']}{beside}"
+    bad = count["violated"] + count["error"]
+    verdict = "violated" if bad else "passed"
+    beside = f", {count['not asked']} not asked" if count["not asked"] else ""
+    of = f"{count['passed']} of {count['passed'] + bad}{beside}"
     return tag("td", f'<b aria-hidden="true">{SIGNS[verdict][0]}</b> {of}', class_=verdict)

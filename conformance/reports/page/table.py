@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from ...clauses import Clause
+from ...documents import Clause
 from ...judging.runner import Outcome
 from ..markup import escaped, tag
 from ..model import Judgement
 from .failures import anchor
-from .head import SIGNS
+from .head import SIGNS, class_of
 
 __all__ = ["coverage"]
 
@@ -18,9 +18,10 @@ Column: TypeAlias = Mapping[str, Outcome]
 
 BUTTONS: Final = (
     ("", "All"),
-    ("failed", "✗ Failing"),
-    ("skipped", "○ Not supported"),
-    ("passed", "✓ Passing"),
+    ("violated", "✗ Violated"),
+    ("error", "! Error"),
+    ("not-asked", "○ Not asked"),
+    ("passed", "✓ Passed"),
 )
 
 FILTERS: Final = (
@@ -75,7 +76,7 @@ def row(clause: Clause, judgements: Sequence[Judgement], columns: Sequence[Colum
         for number, (judgement, outcome) in enumerate(zip(judgements, outcomes, strict=True), 1)
     )
     where = f"{escaped(clause.place)}<small>{escaped(', '.join(clause.suites))}</small>"
-    verdicts = " ".join(dict.fromkeys(outcome.verdict for outcome in outcomes if outcome))
+    verdicts = " ".join(dict.fromkeys(class_of(outcome.verdict) for outcome in outcomes if outcome))
     return tag(
         "tr",
         tag("th", tag("code", escaped(clause.id)), scope="row", role="rowheader"),
@@ -92,8 +93,8 @@ def cell(outcome: Outcome | None, name: str, number: int) -> str:
         return tag("td", "not judged", role="cell", data_of=name)
     sign, words = SIGNS[outcome.verdict]
     text = f'<b aria-hidden="true">{sign}</b> {words}'
-    if outcome.verdict == "failed":
+    if outcome.is_bad:
         text = tag("a", text, href=f"#{anchor(number, outcome)}")
     elif outcome.reason:
         text += tag("small", escaped(outcome.reason))
-    return tag("td", text, role="cell", data_of=name, class_=outcome.verdict)
+    return tag("td", text, role="cell", data_of=name, class_=class_of(outcome.verdict))

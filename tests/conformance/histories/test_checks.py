@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.checks.histories import expect_explained
-from conformance.clauses import CLAUSES
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents import CLAUSES
+from conformance.documents.histories import expect_explained
 from conformance.histories import Facts, Verdict, fifo
 from conformance.histories.lines import waiting_line
 from conformance.histories.runs import Plan, threads
@@ -83,25 +83,27 @@ def outcome_of(clause: str, address: Address, client: Any) -> Outcome:
 
 def test_a_client_that_loses_values_fails_and_the_operation_is_shown(embedded_server: Address) -> None:
     outcome = outcome_of("history.no-loss", embedded_server, Forgetful)
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "violated"
     assert "was put, was not got, and is not in the queue" in outcome.reason
     assert "<svg" in outcome.evidence[0].markup
 
 
 def test_a_client_that_puts_after_a_close_fails(embedded_server: Address) -> None:
     outcome = outcome_of("history.closed", embedded_server, Late)
-    assert (outcome.verdict, "put after the queue was closed" in outcome.reason) == ("failed", True), outcome
+    assert (outcome.verdict, "put after the queue was closed" in outcome.reason) == ("violated", True), (
+        outcome
+    )
 
 
 def test_a_client_that_refuses_everything_fails(embedded_server: Address) -> None:
     outcome = outcome_of("history.fifo", embedded_server, Refusing)
-    assert outcome.verdict == "failed"
+    assert outcome.verdict == "violated"
     assert "the clients put too little to be judged: 0 operations did, " in outcome.reason
     assert "times QueueInUseError" in outcome.reason
 
 
 def test_a_client_that_is_no_process_is_not_killed(embedded_server: Address) -> None:
-    assert outcome_of("history.killed-clients", embedded_server, Refusing).verdict == "skipped"
+    assert outcome_of("history.killed-clients", embedded_server, Refusing).verdict == "not asked"
 
 
 class Simple(RawConnection):

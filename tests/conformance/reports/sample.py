@@ -1,10 +1,10 @@
-"""A run to make reports of: clauses that pass, fail and are not supported, and a server that sends markup."""
+"""A run to make reports of: clauses of every verdict, and a server that sends markup."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from conformance.clauses import Clause, Level
+from conformance.documents import Clause, Level
 from conformance.failure import Evidence
 from conformance.judging.runner import Outcome, Verdict
 from conformance.reports import Judgement
@@ -65,16 +65,16 @@ RUN = (
     judgement(
         "good",
         outcome(PUSH, "passed"),
-        outcome(POP, "failed", "wanted 1, got 2", CONVERSATION),
-        outcome(WAIT, "failed", "nobody came\nnot even late", Evidence("What happened", "flat", PICTURE)),
-        outcome(SAID, "skipped", "the server has no errors"),
+        outcome(POP, "violated", "wanted 1, got 2", CONVERSATION),
+        outcome(WAIT, "error", "nobody came\nnot even late", Evidence("What happened", "flat", PICTURE)),
+        outcome(SAID, "not asked", "the server has no errors"),
     ),
     judgement(
         "bad",
         outcome(PUSH, "passed"),
         outcome(POP, "passed"),
-        outcome(WAIT, "skipped", "the server has no patience"),
-        outcome(SAID, "failed", HOSTILE, Evidence(f"Said {HOSTILE}", HOSTILE)),
+        outcome(WAIT, "not asked", "the server has no patience"),
+        outcome(SAID, "violated", HOSTILE, Evidence(f"Said {HOSTILE}", HOSTILE)),
     ),
     judgement("there", outcome(PUSH, "passed"), problem="interrupted"),
     Judgement("away", "", "", (), STARTED, 0.0, len(CLAUSES), "no real Redis: none on PATH", excused=True),

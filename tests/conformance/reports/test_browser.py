@@ -128,7 +128,7 @@ def test_the_tab_key_reaches_every_control_and_failure(page: Any) -> None:
     wanted = [
         "By suite", "Open all", "Close all", "failure-1-pop.first", "Conversation with good", "Conversation with real",
         "failure-1-wait.order", "put 1, 0 to 3 ms", "get 1, 4 to 8 ms", "failure-2-said.hostile",
-        "text", "suite", "All", "✗ Failing", "○ Not supported", "✓ Passing", "✗ fail",
+        "text", "suite", "All", "✗ Violated", "! Error", "○ Not asked", "✓ Passed", "✗ violated",
     ]  # fmt: skip
     places = [found.index(each) for each in wanted]
     assert places == sorted(places)
@@ -150,7 +150,7 @@ def test_a_failure_is_opened_and_closed_by_key(page: Any, key: str) -> None:
 
 
 def test_a_link_opens_its_failure(page: Any) -> None:
-    page.execute_script("document.querySelector('td.failed a').click()")
+    page.execute_script("document.querySelector('td.violated a').click()")
     until(page, "document.querySelector('details.failure').open")
     assert focused(page) == "failure-1-pop.first"
 
@@ -177,9 +177,10 @@ def count(browser: Any) -> str:
 @pytest.mark.parametrize(
     ("label", "left"),
     [
-        ("✗ Failing", ["pop.first", "wait.order", "said.hostile"]),
-        ("○ Not supported", ["wait.order", "said.hostile"]),
-        ("✓ Passing", ["push.reply"]),
+        ("✗ Violated", ["pop.first", "said.hostile"]),
+        ("! Error", ["wait.order"]),
+        ("○ Not asked", ["wait.order", "said.hostile"]),
+        ("✓ Passed", ["push.reply"]),
         ("All", ["push.reply", "pop.first", "wait.order", "said.hostile"]),
     ],
 )

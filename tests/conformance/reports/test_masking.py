@@ -54,7 +54,7 @@ def test_a_password_in_an_incomplete_request_is_masked() -> None:
 def test_a_known_password_is_hidden_however_it_is_spelt() -> None:
     secret = "open:se\\same&"  # noqa: S105
     texts = [secret, "open%3Ase%5Csame%26", repr(secret), repr(secret.encode()), "open:se\\same&amp;"]
-    outcome = Outcome(PUSH, "failed", " ".join(texts), (Evidence(secret, *texts[1:3]),))
+    outcome = Outcome(PUSH, "violated", " ".join(texts), (Evidence(secret, *texts[1:3]),))
     shown = without_secrets(outcome, secret)
     assert "same" not in repr(shown)
     assert shown.reason.count("***") == len(texts)

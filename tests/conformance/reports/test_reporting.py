@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import conformance.command as command
-from conformance.checks import CHECKS
+from conformance.documents import CHECKS
 from conformance.failure import Evidence
 from conformance.judging import runner
 from conformance.judging.environment import Environment, Failure
@@ -76,7 +76,7 @@ def test_a_check_that_passes_when_it_is_run_again_has_still_failed(
     spoil(monkeypatch, fails_once)
     status, document, _ = judged(tmp_path, *ASKED)
     outcome = document["judgements"][0]["outcomes"][0]
-    assert (status, outcome["verdict"], outcome["reason"]) == (1, "failed", "not the first time")
+    assert (status, outcome["verdict"], outcome["reason"]) == (1, "violated", "not the first time")
     assert "passed when it was run again" in outcome["evidence"][0]["text"]
 
 

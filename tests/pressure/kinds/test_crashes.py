@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.checks.dying import moments_of
 from conformance.clients.flavours import FLAVOURS
+from conformance.documents.dying import moments_of
 from conformance.judging.environment import Environment
 from conformance.targets import Address
 from pressure import ItemLostError

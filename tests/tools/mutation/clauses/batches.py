@@ -17,7 +17,13 @@ BATCHES: Final = (
         "pressure/protocol/roles.py",
         "*(free if hold.claimed else free[-1:])",
         "*free[:1]",
-        ("put.gives-up", "get.gives-up", "put-nowait.full", "decided.role-back-on-error"),
+        (
+            "put.gives-up",
+            "get.gives-up",
+            "put-nowait.full",
+            "decided.role-back-on-error",
+            "decided.closed-again",
+        ),
         client="plain",
     ),
     Guilty(
@@ -33,7 +39,7 @@ BATCHES: Final = (
         "pressure/protocol/put.py",
         "room = bound == 0 or done[0] < bound",
         "room = bound == 0 or done[0] <= bound",
-        ("put.leaves-full", "queue.synchronized"),
+        ("put.leaves-full", "queue.synchronized", "queue.bounded", "decided.bound-and-one"),
         client="plain",
     ),
     Guilty(
@@ -49,7 +55,7 @@ BATCHES: Final = (
         "pressure/protocol/put.py",
         '(b"INCRBY", keys.produced_bytes, sum(map(len, values)))',
         '(b"INCRBY", keys.produced_bytes, sum(map(len, values)) + 1)',
-        ("put.counts-bytes", "decided.stats-names"),
+        ("put.counts-bytes", "put-nowait.counts-bytes", "decided.stats-names"),
         client="plain",
     ),
     Guilty(
@@ -57,7 +63,7 @@ BATCHES: Final = (
         "pressure/protocol/put.py",
         '(b"LPUSH", keys.queue, *values)',
         '(b"RPUSH", keys.queue, *values)',
-        ("put.pushes-left", "keys.left-in-right-out", "queue.fifo"),
+        ("put.pushes-left", "keys.left-in-right-out", "queue.fifo", "history.fifo", "history.killed-clients"),
         client="plain",
     ),
     Guilty(
@@ -132,7 +138,7 @@ BATCHES: Final = (
         "pressure/protocol/put.py",
         "    last = progress.stored + len(values) == len(progress.values)\n",
         "    progress.values = progress.values[: progress.stored + len(values)]\n    last = True\n",
-        ("decided.many",),
+        ("decided.many", "history.exclusive", "history.bound"),
         client="plain",
     ),
 )

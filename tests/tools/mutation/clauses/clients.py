@@ -56,7 +56,7 @@ CLIENTS: Final = (
         "pressure/protocol/lifecycle.py",
         '        (b"LPUSH", keys.not_full, 0),\n',
         '        (b"EXISTS", keys.not_full),\n',
-        ("delete.fills-not-full",),
+        ("delete.fills-not-full", "decided.textbook-first"),
     ),
     Guilty(
         "wakes nobody at all when it deletes",

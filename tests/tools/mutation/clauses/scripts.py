@@ -77,7 +77,7 @@ SCRIPTS: Final = (
         LUA,
         "local some = call('RPOP', KEYS[6], asked)",
         "local some = call('LPOP', KEYS[6], asked)",
-        ("get.pops-right", "keys.left-in-right-out", "queue.fifo"),
+        ("get.pops-right", "keys.left-in-right-out", "queue.fifo", "queue.beside-ours"),
     ),
     Guilty(
         "has a script put onto a closed queue",

@@ -80,7 +80,13 @@ SERVERS: Final = (
         "miniredis/engine/waiting.py",
         "next(iter(queue))",
         "next(reversed(queue))",
-        ("list.block.fifo", "list.block.one-push-many", "list.block.wrong-target", "history.waiters"),
+        (
+            "list.block.fifo",
+            "list.block.one-push-many",
+            "list.block.wrong-target",
+            "history.waiters",
+            "mq.pop.block",
+        ),
     ),
     Guilty(
         "serves only one waiter for each push",
@@ -211,7 +217,7 @@ SERVERS: Final = (
         "miniredis/engine/rqueues.py",
         "if drop(each, None) is not None]",
         "if each in self.delivered and drop]",
-        ("mq.ack.removes",),
+        ("mq.ack.removes", "mq.memory"),
     ),
     Guilty(
         "frees what was popped before it is acknowledged",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from conformance.command import main
+from conformance.documents import wire
 from conformance.judging import environment, runner
 from conformance.wire import connections
 
@@ -76,7 +77,10 @@ class Court:
                 said = output.read()
         if status not in {0, 1}:
             raise ValueError(f"{party.name}: the suite did not run\n{said}")
-        return dict(re.findall(r"^  failed (\S+): (.*)$", said, re.MULTILINE))
+        told = re.findall(
+            r"^  (?:violated|error)(?: \(\w+\))? ((?:[\w.-]+, )*[\w.-]+): (.*)$", said, re.MULTILINE
+        )
+        return {clause: reason for clauses, reason in told for clause in clauses.split(", ")}
 
 
 def hurried() -> int:
@@ -84,6 +88,7 @@ def hurried() -> int:
     for module in (environment, connections):
         vars(module)["PATIENCE"] = PATIENCE
     vars(runner)["CHECK_LIMIT"] = HUNG
+    vars(wire)["SHORTEN"] = 0.5
     vars(importlib.import_module("pressure.protocol.liveness"))["PROBE_INTERVAL"] = 0.05
     return main()
 

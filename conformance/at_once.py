@@ -1,0 +1,151 @@
+"""Judges targets: one after the other in this process, or all at once, each in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from .clients.adapter import Adapter
+from .clients.flavours import FLAVOURS
+from .documents import CLAUSES
+from .judging.environment import Client
+from .reports import Files, Reporting, failed, lines, show, why
+from .targets import NotInstalledError, target_named
+
+__all__ = ["Task", "judge_all", "judge_one"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A target to judge.
+
+    Attributes:
+        target: its name, as on the command line.
+        clauses: the ids of the clauses.
+        flavours: the flavours of our client to judge it with.
+        adapters: the commands to judge it with.
+        asked_for: whether somebody named it, so that it has to be there.
+        strict: whether what is only recommended or allowed fails the run, too.
+    """
+
+    target: str
+    clauses: tuple[str, ...]
+    flavours: tuple[str, ...]
+    adapters: tuple[str, ...]
+    asked_for: bool
+    strict: bool
+
+    @property
+    def clients(self) -> Mapping[str, Client]:
+        """The clients, by name."""
+        return {name: FLAVOURS[name] for name in self.flavours} | {
+            command: Adapter(command) for command in self.adapters
+        }
+
+
+def judge_one(run: Reporting, task: Task, say: Callable[[str], None]) -> int:
+    """Judges a target, and tells what is found; the exit status."""
+    target, clauses = target_named(task.target), [CLAUSES[id_] for id_ in task.clauses]
+    found = 0
+    try:
+        with target.up() as address:
+            say(f"{target.name} is {address.origin}")
+            for client, make in task.clients.items():
+                judged = run.judge(target.name, client, address, clauses, make)
+                for line in lines(judged.name, judged.outcomes):
+                    say(line)
+                found |= failed(judged.outcomes, strict=task.strict)
+    except (NotInstalledError, OSError) as error:
+        run.absent(target.name, len(clauses), str(error), excused=not task.asked_for)
+        say(f"{target.name}: {error}{'' if task.asked_for else '; only miniredis is judged'}")
+        return 2 if task.asked_for else 0
+    except BaseException as error:
+        run.absent(target.name, len(clauses), why(error), excused=False)
+        raise
+    return found
+
+
+def judge_all(run: Reporting, tasks: Sequence[Task], files: Files, say: Callable[[str], None]) -> int:
+    """Judges targets at the same time; the exit status. Lines about a clause name the target."""
+    context = get_context("spawn")
+    ways: dict[Connection, Task] = {}
+    processes: list[SpawnProcess] = []
+    for task in tasks:
+        mine, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=judge_apart, args=(theirs, task, files))
+        process.start()
+        theirs.close()
+        ways[mine] = task
+        processes.append(process)
+    try:
+        return hear(run, ways, say)
+    except BaseException:
+        for process in processes:
+            process.terminate()
+        hear(run, ways, say)  # what was judged by then
+        raise
+    finally:
+        for process in processes:
+            process.join()
+
+
+def hear(run: Reporting, ways: dict[Connection, Task], say: Callable[[str], None]) -> int:
+    """Tells what processes say until all have ended, and keeps what they found; the exit status."""
+    status = 0
+    found: set[Connection] = set()
+    order = [target_named(task.target).name for task in ways.values()]
+    while ways:
+        for way in wait(list(ways)):
+            assert isinstance(way, Connection)
+            task = ways[way]
+            name = target_named(task.target).name
+            try:
+                kind, what = way.recv()
+            except EOFError:
+                del ways[way]
+                if way not in found:
+                    run.absent(name, len(task.clauses), "its process ended", excused=False)
+                    status = max(status, 2)
+                continue
+            if kind == "line":
+                show("")
+                say(f"  {name}: {what.strip()}" if what.startswith(" ") else what)
+            elif kind == "progress":
+                show(what)
+            else:
+                status = max(status, what[0])
+                found.add(way)
+                run.judgements += what[1]
+    run.judgements.sort(key=lambda each: order.index(each.target))
+    return status
+
+
+def judge_apart(way: Connection, task: Task, files: Files) -> None:
+    """Judges a target in this process, and sends what is found to another."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    status = 2
+
+    def say(line: str) -> None:
+        way.send(("line", line))
+
+    run = Reporting(files, say, lambda line: way.send(("progress", line)), writes=False)
+    try:
+        with run:
+            status = judge_one(run, task, say)
+    except KeyboardInterrupt:
+        pass  # the other process shows it
+    finally:
+        way.send(("found", (status, run.judgements)))
+        way.close()
+
+
+def stop(number: int, _: object) -> None:
+    """Ends what this process does, once: it stops its servers while it ends."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)

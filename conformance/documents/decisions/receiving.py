@@ -1,0 +1,143 @@
+"""Reliable get, and many values at once: our own client's, and nothing that other clients could tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pressure import QueueClosedError, QueueInUseError
+
+from ...clients.textbook import LATER, Textbook
+from ...judging.environment import Environment, expect, expect_error
+from ..large import LARGE, gist
+from ..registry import check
+from ..state import CONSUMER, MishapError, count, counters, expect_roles_free, length, our_own, text, values
+from . import RECEIVE, decided
+
+
+def with_ours(work: Callable[[Environment, Any], None]) -> Callable[[Environment], None]:
+    """A check of our client, on a queue with a bound of 2 that holds a and b."""
+
+    def checked(env: Environment) -> None:
+        with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+            queue.create(2)
+            queue.put(b"a")
+            queue.put(b"b")
+            work(env, queue)
+
+    checked.__name__, checked.__doc__ = work.__name__, work.__doc__
+    return checked
+
+
+@decided("decided.reliable-done", "room for 'additional data reliability'", needs=RECEIVE)
+@with_ours
+def is_done(env: Environment, queue: Any) -> None:
+    """A received message leaves the server when its block ends well; the role is held, and not_full and
+    counters stay, until then."""
+    with queue.receive() as message:
+        expect(message.data, b"a", "what is received")
+        expect(length(env, ":unacked"), 1, "messages that are not acknowledged")
+        expect(length(env, CONSUMER), 0, "elements of consumer_free in the block")
+        expect((length(env, ":not_full"), counters(env)), (0, [2, 2, 0, 0]), "not_full and counters there")
+    expect((length(env, ":not_full"), counters(env)), (1, [2, 2, 1, 1]), "not_full and counters after it")
+    expect((length(env, ":unacked"), values(env)), (0, [b"b"]), "what is left")
+    expect_roles_free(env)
+
+
+@decided("decided.reliable-put-back", "the same", needs=RECEIVE)
+@with_ours
+def is_put_back(env: Environment, queue: Any) -> None:
+    """A received message goes back to the front when its block ends by an error."""
+    with expect_error(MishapError, "a block that ends by an error"), queue.receive():
+        raise MishapError
+    expect((values(env), counters(env)), ([b"a", b"b"], [2, 2, 0, 0]), "values and counters after it")
+    expect(length(env, ":unacked"), 0, "messages that are not acknowledged")
+    expect_roles_free(env)
+
+
+@decided("decided.reliable-orphans", "the same", needs=RECEIVE)
+@with_ours
+def orphans(env: Environment, queue: Any) -> None:
+    """What a dead consumer received comes first, with a repair or without."""
+    for repaired in (False, True):
+        env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+        if repaired:
+            queue.repair()
+            expect((values(env), length(env, ":unacked")), ([b"a", b"b"], 0), "what a repair puts back")
+        with queue.receive() as message:
+            expect(message.data, b"a", "what is received where a dead consumer left it")
+            queue.put(b"b", overfill=True)
+        queue.get()
+        env.redis.rpush(env.queue_key(), b"a")
+    expect_roles_free(env)
+
+
+@decided("decided.reliable-repaired", "the same", needs=RECEIVE)
+@with_ours
+def is_repaired(env: Environment, queue: Any) -> None:
+    """A repair that frees the role puts the message back, and its receiver is told."""
+    with expect_error(QueueInUseError, "the end of a block whose role was taken away"), queue.receive():
+        queue.repair(force=True)
+    expect((values(env), counters(env)), ([b"a", b"b"], [2, 2, 0, 0]), "values and counters after a repair")
+    expect_roles_free(env)
+
+
+@decided("decided.reliable-close", "the same", needs=RECEIVE)
+def hears_of_a_close(env: Environment) -> None:
+    """A reliable get that waits hears of a close, and leaves both marks."""
+    with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+        queue.create()
+
+        def receive() -> None:
+            with queue.receive():
+                pass
+
+        receiving = env.start(receive)
+        env.until_blocked(1)
+        env.queue().shutdown()
+        with expect_error(QueueClosedError, "a reliable get that waits when the queue is closed"):
+            receiving.finish("a reliable get that waits when the queue is closed")
+        expect(length(env, ":closed"), 2, "marks")
+        expect_roles_free(env)
+
+
+@decided("decided.reliable-unseen", "the same", needs=RECEIVE)
+@with_ours
+def others_see_a_get(env: Environment, queue: Any) -> None:
+    """Other clients see a Get that takes long, and a Delete takes all along."""
+    other = env.using(Textbook(env.address.url, env.queue_key(), LATER))
+    with queue.receive():
+        getting = env.start(other.get)
+        env.until_blocked(1)
+    expect(getting.finish("a client from the documents that gets"), b"b", "what it got")
+    queue.delete()
+    expect(count(env), 0, "keys that are left")
+
+
+@decided("decided.many", "a run of Puts or Gets", needs=("list-count",))
+@with_ours
+def many(env: Environment, queue: Any) -> None:
+    """Many values at once are one Put or Get after the other, by one producer or consumer."""
+    expect(queue.get_many(5), [b"a", b"b"], "what is there")
+    putting = env.start(lambda: queue.put_many([b"1", b"2", b"3"]))
+    env.until_blocked(1)
+    expect((values(env), length(env, ":not_full")), ([b"1", b"2"], 0), "values and not_full at the bound")
+    expect(bool(text(env, ":producer")), True, "the producer is named")
+    expect(queue.get_many(1), [b"1"], "one of them")
+    putting.finish("a run of Puts")
+    expect((values(env), counters(env)), ([b"2", b"3"], [5, 5, 3, 3]), "values and counters")
+    expect_roles_free(env)
+
+
+@check("decided.reliable-put-back")
+def large_messages_are_received(env: Environment) -> None:
+    with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+        queue.create()
+        queue.put_many(LARGE)
+        with expect_error(MishapError, "a block that ends by an error"), queue.receive():
+            raise MishapError
+        for value in LARGE:
+            with queue.receive() as message:
+                expect(gist(message.data), gist(value), f"what is received of {gist(value)}")
+    expect((values(env), length(env, ":unacked")), ([], 0), "what is left")
+    expect_roles_free(env)

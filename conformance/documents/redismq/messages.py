@@ -1,0 +1,358 @@
+"""Reliable queues, on whatever carries them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from unittest import mock
+
+from ...judging.environment import Environment, expect, expect_error
+from ..dying import every_death
+from ..large import LARGE, gist
+from ..registry import check
+from ..state import LONG, MishapError
+from . import module
+
+
+def made(env: Environment, *values: bytes, **options: Any) -> Any:
+    """A queue that holds these."""
+    queue = env.kind("ReliableQueue", **options)
+    queue.push(*values)
+    return queue
+
+
+def datas(messages: Any) -> list[bytes]:
+    return [each.data for each in messages]
+
+
+def counts(queue: Any) -> tuple[int, int, int, int]:
+    """Undelivered, delivered, delayed, dead."""
+    info = queue.info()
+    return info.undelivered, info.delivered, info.delayed, info.dead
+
+
+@module("reliable.push", "MQ.PUSH")
+def pushes(env: Environment) -> None:
+    """Every message is given an id, like a stream's; they grow."""
+    queue = made(env)
+    ids = [*queue.push(b"1", b"2"), *queue.push(b"3")]
+    numbers = [tuple(map(int, each.split(b"-"))) for each in ids]
+    expect((numbers, len(numbers)), (sorted(set(numbers)), 3), "ids grow")
+
+
+@module("reliable.order", "The Reliable Queue")
+def in_order(env: Environment) -> None:
+    """Messages are delivered in the order in which they were pushed."""
+    queue = made(env, b"1", b"2")
+    queue.push(b"3")
+    expect([datas(queue.pop()) for _ in range(3)], [[b"1"], [b"2"], [b"3"]], "what is popped")
+
+
+@module("reliable.pop", "MQ.POP")
+def pops(env: Environment) -> None:
+    """A pop gives ids and payloads, up to a count, of what was never delivered."""
+    queue = made(env)
+    wanted = dict(zip(queue.push(b"1", b"2", b"3"), (b"1", b"2", b"3"), strict=True))
+    first, second = queue.pop(2), queue.pop(5)
+    expect((len(first), len(second)), (2, 1), "messages of pops of up to two and five")
+    expect({each.id: each.data for each in first + second}, wanted, "ids and payloads")
+
+
+@module("reliable.pop-empty", "MQ.POP")
+def pops_nothing(env: Environment) -> None:
+    """With nothing to deliver a pop gives nothing."""
+    queue = made(env)
+    expect(queue.pop(block=False), [], "a pop with nothing there")
+    queue.push(b"v")
+    queue.pop()
+    expect(queue.pop(block=False), [], "a pop with everything delivered")
+
+
+@module("reliable.kept", "MQ.POP")
+def keeps(env: Environment) -> None:
+    """What was popped is kept until it is acknowledged."""
+    queue = made(env, b"1", b"2", b"3")
+    queue.pop(2)
+    expect(counts(queue), (1, 2, 0, 0), "undelivered, delivered, delayed, dead")
+    expect(datas(each.message for each in queue.pending()), [b"1", b"2"], "what is kept")
+
+
+@module("reliable.ack", "MQ.ACK")
+def acknowledges(env: Environment) -> None:
+    """An acknowledged message is gone, and so is its memory."""
+    queue = made(env, b"1", b"2", b"3")
+    queue.ack(*queue.pop(2))
+    expect(counts(queue), (1, 0, 0, 0), "undelivered, delivered, delayed, dead")
+    if queue.capabilities().backend == "stream":
+        expect(env.redis.xlen(env.key("jobs")), 1, "entries of the stream")
+
+
+@module("reliable.ack-tells", "MQ.ACK")
+def tells_what_is_acknowledged(env: Environment) -> None:
+    """To acknowledge tells which messages were delivered still."""
+    queue = made(env, b"1", b"2", b"3")
+    first, second = queue.pop(2)
+    expect(queue.ack(first), [first.id], "what was acknowledged")
+    expect(queue.ack(first, second), [second.id], "what was acknowledged of two, one for the second time")
+
+
+@module("reliable.recover", "MQ.RECOVER")
+def recovers(env: Environment) -> None:
+    """What was delivered long ago is delivered again, up to a count."""
+    queue = made(env, b"1", b"2", b"3")
+    queue.pop(3)
+    expect(queue.recover(LONG, 5), [], "what was delivered just now")
+    expect(datas(queue.recover(0, 2)), [b"1", b"2"], "up to two of three")
+    expect(len(queue.recover(0, 5)), 3, "up to five of three")
+
+
+@module("reliable.recover-counts", "MQ.RECOVER")
+def counts_deliveries(env: Environment) -> None:
+    """That counts a delivery, and begins the time anew."""
+    queue = made(env, b"1", b"2")
+    queue.pop(2)
+    pass_moment(env, queue)
+    (again,) = queue.recover(0.02, 1)
+    expect(again.deliveries, 2, "deliveries")
+    recovered, other = (each.idle for each in sorted(queue.pending(), key=lambda each: each.message.data))
+    expect(recovered < other, True, f"its time begins anew: {recovered} s, {other} s of the other")
+    pass_moment(env, queue)
+    expect(sorted(each.deliveries for each in queue.recover(0.02, 2)), [2, 3], "deliveries of both")
+
+
+def pass_moment(env: Environment, queue: Any) -> None:
+    """Waits until everything was delivered a moment ago."""
+    env.until(lambda: min(each.idle for each in queue.pending()) > 0.02, "had time passed")
+
+
+@module("reliable.inspect", "MQ.INSPECT")
+def inspects(env: Environment) -> None:
+    """Messages that wait are seen from a place on, also from the end."""
+    queue = made(env, b"1", b"2", b"3", b"4")
+    queue.pop()
+    expect(datas(queue.inspect(1, 5)), [b"3", b"4"], "from the second on")
+    expect(datas(queue.inspect(-2, 1)), [b"3"], "from the last but one")
+    expect(counts(queue), (3, 1, 0, 0), "undelivered, delivered, delayed, dead")
+
+
+@module("reliable.inspect-pending", "MQ.INSPECT")
+def inspects_pending(env: Environment) -> None:
+    """Those delivered are seen with times and deliveries."""
+    queue = made(env, b"1", b"2")
+    queue.pop(2)
+    (first,) = queue.pending(0, 1)
+    time: Any = env.redis.time()
+    expect((first.message.data, first.message.deliveries), (b"1", 1), "the first that was delivered")
+    expect(abs(first.since + first.idle - time[0]) < 60, True, "its times")
+    expect(datas(each.message for each in queue.pending(-1, 5)), [b"2"], "the last that was delivered")
+
+
+@module("reliable.info", "MQ.QINFO", level="decided")
+def informs(env: Environment) -> None:
+    """The last id and both lengths are told."""
+    queue = made(env)
+    *_, last = queue.push(b"1", b"2", b"3")
+    queue.pop()
+    info = queue.info()
+    expect((info.last_id, info.undelivered, info.delivered), (last, 2, 1), "last id and lengths")
+    queue.ack(*queue.pop(2), *(each.message for each in queue.pending()))
+    expect(queue.info().last_id, last, "the last id of an empty queue")
+
+
+@module("reliable.never-lost", "The Reliable Queue")
+def dies(env: Environment) -> None:
+    """Wherever a client dies, a message comes, or is done with."""
+    lanes = [f"{lane}{suffix}" for lane in ("", ":due") for suffix in ("", ":deliveries", ":beats", ":notes")]
+    suffixes = (*lanes, ":delayed", ":dead", ":dead:notes")
+
+    def setup() -> Any:
+        env.redis.delete(*(env.key(f"jobs{suffix}") for suffix in suffixes))
+        return made(env, b"1", b"2", b"3", b"4")
+
+    def work(queue: Any) -> None:
+        first, second, third = queue.pop(3)
+        queue.retry(first, 0)
+        queue.retry(second, LONG)
+        queue.move_due()
+        queue.recover(0, 5)
+        queue.heartbeat(third)
+        queue.ack(third)
+
+    for survivor, done in every_death(env, "ReliableQueue", setup, work):
+        survivor.move_due()
+        info = survivor.info()
+        delayed: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
+        left = {*datas(survivor.recover(0, 9)), *datas(survivor.pop(9, block=False))}
+        left |= {each[-1:] for each in delayed}  # the payload is the end of a delayed message
+        expect(left >= {b"1", b"2", b"4"}, True, f"what is left of four messages, one acknowledged: {left}")
+        expect(
+            b"3" in left or info.undelivered + info.delivered + info.delayed == 3, True, "no message twice"
+        )
+        expect(done and b"3" in left, False, "an acknowledged message is left")
+
+
+@module("reliable.worker", "MQ.ACK", level="decided")
+def works(env: Environment) -> None:
+    """A worker acknowledges when it is done, not before."""
+    queue = made(env, b"bad", b"good")
+    seen: list[tuple[bytes, int]] = []
+
+    def handle(message: Any) -> None:
+        seen.append((message.data, env.kind("ReliableQueue").info().delivered))
+        if message.data == b"bad":
+            raise MishapError
+
+    with mock.patch.object(logging.getLogger("pressure.worker"), "disabled", True):  # what fails is meant to
+        expect(queue.work(handle, min_idle=LONG, until_empty=True), 1, "messages that went well")
+    expect(seen, [(b"bad", 1), (b"good", 2)], "messages, and how many are delivered while each is handled")
+    expect(counts(queue), (0, 1, 0, 0), "undelivered, delivered, delayed, dead")
+    with expect_error(MishapError, "a block that ends by an error"):
+        queue.push(b"v")
+        with queue.take():
+            raise MishapError
+    expect(counts(queue), (0, 2, 0, 0), "undelivered, delivered, delayed, dead")
+
+
+@module("reliable.retry", "MQ.RECOVER", level="decided")
+def retries(env: Environment) -> None:
+    """A retry is delivered when it is due, and counted on."""
+    queue = made(env, b"v")
+    (message,) = queue.pop()
+    expect((queue.retry(message, LONG), counts(queue)), (True, (0, 0, 1, 0)), "a message that is due later")
+    expect(queue.pop(block=False), [], "what is there before it is due")
+    members: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
+    env.redis.zincrby(env.key("jobs:delayed"), -2000 * LONG, members[0])
+    (again,) = queue.pop(block=False)
+    expect((again.data, again.deliveries), (b"v", 2), "the message, and its deliveries")
+    expect(queue.retry(message, 0), False, "a retry of what is not delivered any more")
+
+
+@module("reliable.dead", "MQ.RECOVER", level="decided")
+def dead(env: Environment) -> None:
+    """What is delivered too often goes to a queue of its own."""
+    queue = made(env, b"1", b"2", max_deliveries=1)
+    first, _ = queue.pop(2)
+    queue.retry(first, 0)
+    env.until(lambda: bool(queue.pending()[0].idle > 0), "had time passed")
+    expect((queue.recover(0, 5), counts(queue)), ([], (0, 0, 0, 2)), "what was delivered too often")
+    letters = env.kind("ReliableQueue", "jobs:dead")
+    expect(datas(letters.pop(5)), [b"1", b"2"], "the queue of the dead")
+
+
+def pass_time(env: Environment, seconds: float) -> None:
+    """Lets time pass for what is delayed."""
+    members: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
+    for member in members:
+        env.redis.zincrby(env.key("jobs:delayed"), -1000 * seconds, member)
+
+
+@module("reliable.due", "MQ.POP", level="decided")
+def due(env: Environment) -> None:
+    """What is due does not wait behind what was pushed before."""
+    queue = made(env, *(b"%d" % number for number in range(9)))
+    queue.push(b"due", delay=2 * LONG)
+    expect(datas(queue.pop(2)), [b"0", b"1"], "what is popped before anything is due")
+    pass_time(env, 2.5 * LONG)
+    seen = [data for _ in range(4) for data in datas(queue.pop())]
+    expect(b"due" in seen, True, f"what is due is among {seen}")
+
+
+@module("reliable.due-order", "MQ.POP", level="decided")
+def in_order_of_time(env: Environment) -> None:
+    """What is due comes in the order of its time."""
+    queue = made(env, b"first")
+    (message,) = queue.pop()
+    queue.push(b"later", delay=3 * LONG)
+    queue.push(b"a", b"b", delay=2 * LONG)
+    queue.retry(message, LONG)
+    pass_time(env, 2.5 * LONG)
+    seen = [data for _ in range(4) for data in datas(queue.pop(block=False))]
+    expect(seen, [b"first", b"a", b"b"], "what is due")
+
+
+@module("reliable.due-starves-none", "MQ.POP", level="decided")
+def starves_none(env: Environment) -> None:
+    """Nor do the others wait behind all that is due."""
+    queue = made(env, *(b"waits" for _ in range(20)))
+    queue.push(*(b"due" for _ in range(20)), delay=LONG)
+    pass_time(env, LONG)
+    seen = [data for count in (1, 1, 1, 1, 4) for data in datas(queue.pop(count))]
+    expect(seen.count(b"due") in (2, 3, 4, 5, 6), True, f"neither waits for all of the other: {seen}")
+
+
+@module("reliable.cancel", "MQ.PUSH", level="decided")
+def cancels(env: Environment) -> None:
+    """A message that is delayed still can be cancelled."""
+    queue = made(env)
+    first, second = queue.push(b"1", b"2", delay=LONG)
+    expect((queue.cancel(first), queue.cancel(first)), (True, False), "cancelled, and again")
+    pass_time(env, LONG)
+    expect(datas(queue.pop(5)), [b"2"], "what is delivered")
+    expect(queue.cancel(second), False, "what was delivered is cancelled")
+
+
+@module("reliable.dead-why", "MQ.RECOVER", level="decided")
+def tells_why(env: Environment) -> None:
+    """What is dead tells why, and how often it came."""
+    letters = dead_of(env, b"1", b"2").dead()
+    told = [(each.value, each.error, each.text, each.deliveries) for each in letters]
+    expect(told, [(each, "MishapError", "no customer", 1) for each in (b"1", b"2")], "why they are dead")
+
+
+@module("reliable.redrive", "MQ.PUSH", level="decided")
+def redrives(env: Environment) -> None:
+    """What is dead can be put into the queue again."""
+    queue = dead_of(env, b"1", b"2")
+    expect((queue.redrive(1), counts(queue)), (1, (1, 0, 0, 1)), "one is put again")
+    again = [(each.data, each.deliveries) for each in queue.pop()]
+    expect(again, [(b"1", 1)], "the oldest, as a new message")
+
+
+def dead_of(env: Environment, *values: bytes) -> Any:
+    """A queue whose messages have all been given up."""
+    queue = made(env, *values, max_deliveries=1)
+    for message in queue.pop(len(values)):
+        queue.retry(message, 0, MishapError("no customer"))
+    return queue
+
+
+@module("reliable.groups", "MQ.ACK", level="decided")
+def groups(env: Environment) -> None:
+    """What one group acknowledges stays for the others."""
+    queue, audit = made(env, b"1"), env.kind("ReliableQueue", group="audit")
+    env.redis.xgroup_create(env.key("jobs"), "audit", "0")
+    queue.ack(*queue.pop())
+    expect(datas(audit.pop()), [b"1"], "what another group gets")
+
+
+@module("reliable.several", "MQ.POP", level="decided")
+def several(env: Environment) -> None:
+    """Of several queues the first that has something is popped."""
+    first, second = made(env), env.kind("ReliableQueue", "more")
+    second.push(b"late")
+    first.push(b"early", b"next")
+    found = first.pop_any(second, count=2) + first.pop_any(second, count=2)
+    told = [(queue.keys.queue, message.data) for queue, message in found]
+    names = [env.key(name).encode() for name in ("jobs", "more")]
+    wanted = [(names[0], b"early"), (names[0], b"next"), (names[1], b"late")]
+    expect(told, wanted, "what is popped of two queues")
+
+
+@module("reliable.heartbeat", "MQ.RECOVER", level="decided")
+def beats(env: Environment) -> None:
+    """What is being worked on is not recovered."""
+    queue = made(env, b"1", b"2")
+    first, second = queue.pop(2)
+    env.until(lambda: min(each.idle for each in queue.pending()) > 0.05, "had time passed")
+    queue.heartbeat(second)
+    expect(datas(queue.recover(0.05, 1)), [b"1"], "what is recovered when another is worked on")
+    expect(len(queue.ack(first, second)), 2, "messages acknowledged")
+
+
+@check("reliable.pop")
+def large_messages_are_delivered(env: Environment) -> None:
+    queue = env.kind("ReliableQueue")
+    queue.push(*LARGE[:2])
+    found = queue.pop(2)
+    expect([gist(each.data) for each in found], list(map(gist, LARGE[:2])), "what is popped")
+    expect(len(queue.ack(*found)), 2, "messages acknowledged")

@@ -1,0 +1,147 @@
+"""The queue ``jobs`` as its keys show it, clients of it, and the other side of it played by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from pressure import QueueDoesNotExistError
+
+from ..judging.environment import Environment, Judged, expect, expect_error
+
+LONG: Final = 3600.0
+"""Seconds; longer than any check takes."""
+
+PRODUCER: Final = ":producer_free"
+
+CONSUMER: Final = ":consumer_free"
+
+SUFFIXES: Final = (
+    "", ":bound", ":producer", ":consumer", PRODUCER, CONSUMER, ":stats:produced_messages",
+    ":stats:produced_bytes", ":stats:consumed_messages", ":stats:consumed_bytes", ":not_full", ":closed",
+)  # fmt: skip
+"""The twelve keys, as what follows prefix and name."""
+
+
+def length(env: Environment, suffix: str) -> int:
+    """How many elements one of the queue's lists has."""
+    size: Any = env.redis.llen(env.queue_key(suffix))
+    return int(size)
+
+
+def values(env: Environment) -> list[bytes]:
+    """The values that wait, the oldest first."""
+    found: Any = env.redis.lrange(env.queue_key(), 0, -1)
+    return list(reversed(found))
+
+
+def text(env: Environment, suffix: str) -> bytes | None:
+    """One of the queue's strings."""
+    found: Any = env.redis.get(env.queue_key(suffix))
+    return None if found is None else bytes(found)
+
+
+def number(env: Environment, counter: str) -> int:
+    """One of the queue's counters, such as ``produced_messages``."""
+    return int(text(env, f":stats:{counter}") or 0)
+
+
+def count(env: Environment) -> int:
+    """How many keys this check has on the server."""
+    found: Any = env.redis.keys(f"{env.prefix}*")
+    return len(found)
+
+
+def counters(env: Environment) -> list[int]:
+    """Messages and bytes produced, messages and bytes consumed."""
+    return [
+        number(env, f"{done}_{unit}") for done in ("produced", "consumed") for unit in ("messages", "bytes")
+    ]
+
+
+@contextmanager
+def held(env: Environment, role: str) -> Iterator[None]:
+    """Another client holds a role for as long as the block lasts."""
+    expect(env.redis.rpop(env.queue_key(role)) is not None, True, f"{role} has an element to take")
+    yield
+    env.redis.lpush(env.queue_key(role), "back")
+
+
+def expect_roles_free(env: Environment) -> None:
+    """Fails unless both roles are free, with one element each."""
+    expect((length(env, PRODUCER), length(env, CONSUMER)), (1, 1), "elements of the two role lists")
+
+
+def full(env: Environment, bound: int = 2) -> Judged:
+    """A client of a queue that is full."""
+    queue = env.created(bound)
+    for place in range(bound):
+        queue.put(b"%d" % place)
+    return queue
+
+
+def filled(env: Environment, *contents: bytes) -> Judged:
+    """A client of a queue with these values in it."""
+    queue = env.created()
+    for value in contents:
+        queue.put(value)
+    return queue
+
+
+@contextmanager
+def our_own(env: Environment, name: str | bytes, **settings: object) -> Iterator[Any]:
+    """Our client with settings of its own; what another client calls them the documents do not say."""
+    queue = env.ours(name, **settings)
+    try:
+        yield queue
+    finally:
+        queue.disconnect()
+
+
+VARIABLES = ("REDIS_URL", "REDIS_SERVER", "REDIS_PORT", "REDIS_DB", "PRESSURE_PREFIX")
+
+
+def only(**variables: str) -> dict[str, str]:
+    """The environment with these of our variables, and none else."""
+    return {name: value for name, value in os.environ.items() if name not in VARIABLES} | variables
+
+
+def produce(env: Environment, messages: list[bytes], *, close: bool) -> None:
+    queue = env.queue()
+    for message in messages:
+        queue.put(message)
+    if close:
+        queue.shutdown()
+
+
+def consume(env: Environment, count: int) -> list[bytes]:
+    queue = env.queue()
+    return [queue.get() for _ in range(count)]
+
+
+class MishapError(Exception):
+    """What goes wrong in a block."""
+
+
+def expect_no_queue(env: Environment, operate: Callable[[Judged], object], what: str) -> None:
+    """Fails unless an operation says that there is no queue, and leaves no key."""
+    with expect_error(QueueDoesNotExistError, f"{what} no queue"):
+        env.start(lambda: operate(env.queue())).finish(f"{what} no queue")
+    expect(count(env), 0, "keys that this left")
+
+
+def whose(env: Environment, suffix: str) -> bytes:
+    """What tells the client in its identifiers: each may say which role was held, and when."""
+    return (text(env, suffix) or b"").partition(b"/")[0]
+
+
+def expect_named(env: Environment, suffix: str, operate: Callable[[Judged], object]) -> None:
+    """Fails unless an operation leaves the identifier that its client left before."""
+    queue = env.created()
+    queue.put(b"v")
+    name = whose(env, ":producer")
+    env.redis.set(env.queue_key(suffix), "somebody before")
+    operate(queue)
+    expect((bool(name), whose(env, suffix)), (True, name), f"a name, and the one in {suffix}")
