@@ -156,6 +156,14 @@ def sendable(data: bytes, beside: int = 0) -> bytes:
     return data
 
 
+def all_decoded(codec: Codec[V], taken: list[bytes], queue: object = None) -> list[V]:
+    """``decoded`` for all values that a call took."""
+    try:
+        return [*map(codec.decode, taken)]
+    except Exception:  # decoded one by one, the value that is wrong is named
+        return [decoded(codec, data, taken, queue) for data in taken]
+
+
 def decoded(codec: Codec[V], data: bytes, taken: list[bytes], queue: object = None) -> V:
     """The object that was encoded as this value.
 

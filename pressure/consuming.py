@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pressure import protocol
 from pressure.checks import whole
-from pressure.codecs import V
+from pressure.codecs import V, all_decoded
 from pressure.inspecting import InspectMethods
 from pressure.joining import UnfinishedTasks, join
 from pressure.methods import Block, NextBlock, context_manager, iterator, method
@@ -79,7 +79,7 @@ class ConsumeMethods(InspectMethods[V]):
 
     def _got_many(self, operation: Operation[list[bytes]]) -> Operation[list[V]]:
         found = yield from operation
-        values = [self._decoded(data, found) for data in found]
+        values = all_decoded(self._codec, found, self.keys)
         self._unfinished.add(len(values))
         return values
 

@@ -6,7 +6,7 @@ from typing import Generic
 
 from pressure import protocol
 from pressure.checks import whole
-from pressure.codecs import Codec, V, decoded
+from pressure.codecs import Codec, V, all_decoded, decoded
 from pressure.keys import Keys
 from pressure.methods import Methods, method
 from pressure.protocol import Context, Diagnosis, Operation, Stats
@@ -107,7 +107,7 @@ class InspectMethods(Methods, Generic[V]):
 
     def _peek_many(self, most: int) -> Operation[list[V]]:
         found = yield from protocol.peek_many(self._context, most)
-        return [self._decoded(data, found) for data in found]
+        return all_decoded(self._codec, found, self.keys)
 
     @method
     def rejected(self, max: int) -> Operation[list[bytes]]:  # noqa: A002

@@ -17,7 +17,7 @@ To add a method: a definition in one of these four modules. All flavours have it
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pressure import protocol
@@ -198,7 +198,9 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
         """
         if isinstance(values, str | bytes | bytearray | memoryview):
             raise TypeError(f"put_many takes several values, not one {type(values).__name__}; put takes one")
-        data = [self._encoded(value) for value in values]
+        encode: Callable[[Any], bytes] = self._codec.encode
+        data = [*map(encode, values)]
+        sendable(max(data, key=len, default=b""))
         deadline = Deadline.of(self._context, block, timeout)
         return protocol.put_many(self._context, data, deadline, overfill=overfill)
 

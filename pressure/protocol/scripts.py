@@ -122,8 +122,11 @@ class PutProgress:
 
     def next_values(self) -> Sequence[bytes]:
         """The values to send next."""
+        some = self.values[self.stored : self.stored + _MOST_VALUES]
+        if sum(map(len, some)) <= _MOST_PUT_BYTES:
+            return some
         size, last = 0, self.stored
-        for value in self.values[self.stored : self.stored + _MOST_VALUES]:
+        for value in some:
             size += len(value)
             if size > _MOST_PUT_BYTES and last > self.stored:
                 break
