@@ -16,7 +16,10 @@ from .registry import CHECKS, CLAUSES, Check
 __all__ = ["CHECKS", "CLAUSES", "SUITES", "Check", "Clause", "Level"]
 
 MODULES: Final = (
-    *(f"protocol.{name}" for name in ("brokers", "create", "put", "get", "close", "delete", "whole")),
+    *(
+        f"protocol.{name}"
+        for name in ("brokers", "defaults", "create", "put", "get", "close", "delete", "whole")
+    ),
     *(
         f"decisions.{name}"
         for name in ("operations", "lifecycle", "moments", "settings", "receiving", "textbook")
@@ -24,8 +27,6 @@ MODULES: Final = (
     *(f"lists.{name}" for name in ("pushing", "elements", "errors", "timeouts", "blocking", "matrix")),
     *(f"distributed_queues.{name}" for name in ("backup", "ring")),
     *(f"redismq.{name}" for name in ("messages", "commands")),
-    "defaults",
-    "histories_table",
     "histories",
     "wire",
 )

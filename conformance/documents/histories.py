@@ -1,10 +1,15 @@
-"""Histories that are recorded on the server under test, and what must hold of them."""
+"""What must hold of all that many clients do at once, whatever their luck.
+
+Each clause stands on a sentence of a document. The histories that are judged are recorded on the server, with the
+client under test.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from ..clients.adapter.client import Adapter
 from ..clients.flavours import FLAVOURS
@@ -15,9 +20,28 @@ from ..histories.picture import evidence
 from ..histories.processes import final_contents, processes
 from ..histories.runs import QUEUE, Plan, connections, threads
 from ..judging.environment import Environment, Failure, Unsupported
-from .registry import Check, check
+from .model import Clause
+from .registry import Check, check, clauses_of, declare
 
 __all__ = ["expect_explained", "expect_work"]
+
+
+QUEUES: Final = "pressure 0.15, 'distributed, reliable, bounded, synchronized, exclusive FIFO queues'"
+PUSHED: Final = "list notes, 4, 'On push to any key: if waiters exist, wake one (FIFO)'"
+
+LISTS: Final = ("list-move", "list-count")
+
+histories = clauses_of("histories", needs=LISTS)
+
+#: Rules of queues: name, the bound of the queue, the place in the documents, and the text of the clause.
+RULES: Final = (
+    ("fifo", 0, QUEUES, "With many producers and consumers at once no value overtakes another, and none is invented; who is told that the queue is empty was told so when it was."),
+    ("no-loss", 4, QUEUES, "With many at once, a value whose Put succeeded is got or still there."),
+    ("no-duplicate", 10, "pressure 0.15, Get, pops from the right", "With many at once no value is got twice, unless it was received and put back."),
+    ("bound", 2, "pressure 0.15, 'queues can have a maximum length'", "With many at once there are never more values in a queue than its bound, or one more where clients send plain batches; one that was received and goes back is apart."),
+    ("exclusive", 4, "pressure 0.15, 'at most one producer and one consumer'", "With many at once, what one client puts or gets in one go has nothing of another's in it, and nothing is got while a received value is worked on."),
+    ("closed", 3, "pressure 0.15, Close, and Put to a closed queue", "No Put succeeds behind a Close, and nobody hears of a Close before it begins."),
+)  # fmt: skip
 
 
 def expect_explained(history: History, verdict: Verdict) -> None:
@@ -66,14 +90,14 @@ def slack_of(env: Environment) -> int:
     return int(env.flavour == "plain")
 
 
-for place, (rule, bound) in enumerate(
-    {"fifo": 0, "no-loss": 4, "no-duplicate": 10, "bound": 2, "exclusive": 4, "closed": 3}.items()
-):
-    check(f"history.{rule}")(of_threads(rule, Plan(operations=80, bound=bound, seed=place)))
+for seed, (rule, bound, place, told) in enumerate(RULES):
+    declare(Clause(f"history.{rule}", ("histories",), place, "must", told, LISTS))
+    check(f"history.{rule}")(of_threads(rule, Plan(operations=80, bound=bound, seed=seed)))
 
 
-@check("history.killed-clients")
+@histories("history.killed-clients", QUEUES, limit=90.0)
 def killed_clients(env: Environment) -> None:
+    """Clients that are processes, some of them killed by SIGKILL and their roles freed, break none of these rules."""
     plan = Plan(operations=100, producers=2, consumers=2, kills=2, bound=4)
     if not isinstance(env.client, Adapter) and env.client not in FLAVOURS.values():
         raise Unsupported("the clause kills processes: it needs a client that is one of ours, or a command")
@@ -84,8 +108,11 @@ def killed_clients(env: Environment) -> None:
     expect_explained(history, worst(fifo.rules_of(history).values()))
 
 
-@check("history.waiters")
+@histories("history.waiters", PUSHED, needs=())
 def in_line(env: Environment) -> None:
+    """Who waits for elements of a list is served in the order of blocking, whoever hung up or ran out of time
+    meanwhile.
+    """
     for seed in range(3):
         history = waiting_line(env.connect, env.key(f"line{seed}"), env.until_blocked, seed=seed)
         expect_explained(history, waiters.check(history))
@@ -96,8 +123,9 @@ def of_connections(env: Environment, seed: int, *, operations: int = 300, client
     return connections(env.connect, keys, operations, clients, seed)
 
 
-@check("history.linearizable")
+@histories("history.linearizable", "list notes, commands are atomic")
 def from_several_connections(env: Environment) -> None:
+    """Commands on lists from several connections each take effect at one moment while they are under way."""
     runs: list[Callable[[], History]] = [
         lambda: of_connections(env, 0, operations=150, clients=1),  # nothing overlaps: every answer counts
         lambda: of_connections(env, 1),

@@ -59,11 +59,16 @@ def clauses_of(
     """What declares clauses of some documents: a decorator of functions whose docstrings are the texts."""
 
     def clause(
-        id_: str, place: str, *, level: Level = level, needs: tuple[str, ...] = needs
+        id_: str,
+        place: str,
+        *,
+        level: Level = level,
+        needs: tuple[str, ...] = needs,
+        limit: float | None = None,
     ) -> Callable[[Check], Check]:
         def add(function: Check) -> Check:
             text = " ".join((function.__doc__ or "").split())
-            declare(Clause(id_, suites, place, level, text, needs))
+            declare(Clause(id_, suites, place, level, text, needs, limit))
             return check(id_)(function)
 
         return add

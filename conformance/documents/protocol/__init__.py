@@ -6,11 +6,9 @@ from typing import Final
 
 from ..registry import clauses_of
 
-__all__ = ["BOTH", "OPEN", "both", "later"]
+__all__ = ["OPEN", "both", "later"]
 
-BOTH: Final = ("protocol-0.1", "protocol-0.15")
-
-both = clauses_of(*BOTH)
+both = clauses_of("protocol-0.1", "protocol-0.15")
 later = clauses_of("protocol-0.15")
 
 OPEN: Final = ("no-password",)

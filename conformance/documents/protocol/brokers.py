@@ -10,17 +10,8 @@ from unittest import mock
 from pressure import PressureError
 
 from ...judging.environment import Environment, Failure, expect, expect_error
-from ..model import Clause
-from ..registry import declare
 from ..state import SUFFIXES, count, length, our_own, text, whose
-from . import BOTH, OPEN, both
-
-declare(
-    Clause("broker.default-host-and-database", BOTH, "Message Brokers", "must", "Without a host and a database of its own, a queue is at 127.0.0.1, in database 0.", OPEN),
-    Clause("broker.default-port", BOTH, "Message Brokers", "must", "Without a port of its own, a queue is at 6379."),
-    Clause("client.identifier-readable", BOTH, "Clients", "may", "An identifier may be one that people can read."),
-    Clause("create.default-bound", BOTH, "Queues", "must", "Without a bound of its own, a queue has 0, which is none."),
-)  # fmt: skip
+from . import OPEN, both
 
 
 @both("broker.host-and-port", "Message Brokers", needs=OPEN)

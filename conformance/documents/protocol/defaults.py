@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Final
 from unittest import mock
 
-from ..judging.environment import Environment, Failure, Unsupported, expect
-from .registry import check
-from .state import only, our_own, text
+from ...judging.environment import Environment, Failure, Unsupported, expect
+from ..state import only, our_own, text
+from . import OPEN, both
 
 PORT: Final = 6379
 
@@ -20,8 +20,9 @@ PATIENCE: Final = 5.0
 """Seconds to wait for the port, which another check may have at the moment."""
 
 
-@check("broker.default-host-and-database")
+@both("broker.default-host-and-database", "Message Brokers", needs=OPEN)
 def default_host_and_database(env: Environment) -> None:
+    """Without a host and a database of its own, a queue is at 127.0.0.1, in database 0."""
     to = env.address
     if (to.host, to.db) != ("127.0.0.1", 0):
         raise Unsupported(
@@ -33,8 +34,9 @@ def default_host_and_database(env: Environment) -> None:
     expect(text(env, ":bound"), b"0", "the bound where nobody said host or database")
 
 
-@check("broker.default-port")
+@both("broker.default-port", "Message Brokers")
 def default_port(env: Environment) -> None:
+    """Without a port of its own, a queue is at 6379."""
     with listener() as server, mock.patch.dict(os.environ, only(), clear=True), our_own(env, "jobs") as queue:
         looking = env.start(queue.exists)
         try:
@@ -76,14 +78,16 @@ def is_served() -> bool:
         return False
 
 
-@check("create.default-bound")
+@both("create.default-bound", "Queues")
 def default_bound(env: Environment) -> None:
+    """Without a bound of its own, a queue has 0, which is none."""
     env.queue().create()
     expect(text(env, ":bound"), b"0", "the bound where nobody said one")
 
 
-@check("client.identifier-readable")
+@both("client.identifier-readable", "Clients", level="may")
 def identifier_readable(env: Environment) -> None:
+    """An identifier may be one that people can read."""
     env.created().put(b"v")
     name = text(env, ":producer") or b""
     expect(
