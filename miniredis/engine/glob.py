@@ -40,6 +40,9 @@ TOKEN: Final = re.compile(
     rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|((?:\\.){1,4096}+)|([^*?\[\\]{1,4096}+|\\)",
     re.DOTALL,
 ).match
+IS_PREFIX: Final = re.compile(rb"[^*?\[\\]++\*").fullmatch
+"""Plain text with one star behind it, as most patterns are: no need to parse it."""
+
 MEMBERS: Final = re.compile(rb"\\.|[^\]]-.|.", re.DOTALL).findall
 SOME_MEMBERS: Final = re.compile(rb"(?:\\.|[^\]]-.|.){1,4096}+", re.DOTALL).finditer
 ANY: Final = frozenset(range(256))
@@ -50,6 +53,9 @@ def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[byte
     long_classes: dict[int, tuple[frozenset[int], int]] = {}
     if len(pattern) >= LONG:
         return lambda text: match(segments(pattern, ignore_case, len(text), long_classes), text)
+    if IS_PREFIX(pattern) and not ignore_case:
+        prefix = pattern[:-1]
+        return lambda text: text.startswith(prefix)
     parts = tuple(segments(pattern, ignore_case, LONG, long_classes))
     beginning = parts[0].beginning  # decides for most texts
     return lambda text: text.startswith(beginning) and match(parts, text)

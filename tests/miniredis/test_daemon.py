@@ -174,7 +174,10 @@ def test_words_of_clients_stand_in_the_log_on_one_line_and_without_control_chara
     with running("miniredis", tmp_path, *flags) as (_, client):
         until(lambda: is_up(client), "miniredis answers")
         client.execute_command("REPLICAOF", name.encode("utf-8", "surrogateescape"), "1")  # type: ignore[no-untyped-call]
+        client.execute_command("REPLICAOF", "a" * 5000, "1")  # type: ignore[no-untyped-call]
+        longest = max(map(len, (tmp_path / "log").read_text().splitlines()))
         told = [line for line in (tmp_path / "log").read_text().splitlines() if line.endswith(":1 enabled")]
     assert [line.partition("REPLICAOF ")[2] for line in told] == [
         r"\x1b[31mred\x0afake line\x9b\udcff:1 enabled"
     ]
+    assert longest == 1024
