@@ -90,7 +90,8 @@ class Folder:
         self._disk.sync_folder(self._top)
 
     def save_manifest(self, manifest: Manifest) -> None:
-        """Makes durable which files there are from now on."""
+        """Makes durable which files there are from now on; those that it names become so first."""
+        self._disk.sync_folder(self.path)
         path = self._manifest_path
         content = str(manifest).encode("utf-8", "surrogateescape")
         self._disk.replace(path, [content], path.with_name(f"temp-{path.name}"))
@@ -101,7 +102,6 @@ class Folder:
     def use_base(self, path: Path, manifest: Manifest) -> None:
         """Gives a durable file the name that a manifest has for its base, and saves that manifest."""
         self._disk.rename(path, self.base(manifest))
-        self._disk.sync_folder(self.path)
         self.save_manifest(manifest)
 
     def remove_left_behind(self) -> None:

@@ -111,14 +111,21 @@ def operations(**directives: str) -> int:
     return len(disk.steps)
 
 
-@pytest.mark.parametrize("power", [False, True], ids=["kill", "power loss"])
-def test_what_was_acknowledged_is_there_after_the_process_ends_at_any_operation(power: bool) -> None:
+def test_what_was_acknowledged_is_there_after_the_process_ends_at_any_operation() -> None:
     for at in range(1, operations() + 1):
         disk = MemoryDisk()
-        acknowledged = interrupted(disk, at)
-        if power:
-            disk.lose_power(at)
-        check(disk, acknowledged, f"operation {at}, {disk.steps[-1]}")
+        check(disk, interrupted(disk, at), f"operation {at}, {disk.steps[-1]}")
+
+
+@pytest.mark.parametrize("losses", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_what_was_acknowledged_is_there_after_power_is_lost_at_any_operation(losses: int) -> None:
+    """So many times at each operation: what the disk keeps of what was not made durable differs."""
+    for at in range(1, operations() + 1):
+        for loss in range(losses):
+            disk = MemoryDisk()
+            acknowledged = interrupted(disk, at)
+            disk.lose_power(at + 1000 * loss)
+            check(disk, acknowledged, f"operation {at}, {disk.steps[-1]}, loss {loss}")
 
 
 def test_without_always_a_power_loss_leaves_the_beginning_of_what_was_acknowledged_and_the_server_starts() -> (
