@@ -26,7 +26,7 @@ PROTOCOL: Final = (
     Guilty("has a port of its own where none is given", ARGUMENTS, '"REDIS_PORT", 6379)', '"REDIS_PORT", 6380)', ("broker.default-port",)),
     Guilty("writes a dot between prefix and name", KEYS, '        root = prefix + b":" + name\n', '        root = prefix + b"." + name\n', ("broker.prefix",)),
     Guilty("has a prefix of its own where none is given", KEYS, 'b"__pressure__"', 'b"pressure"', ("broker.default-prefix",)),
-    Guilty("reads no prefix from the environment", ARGUMENTS, '    env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None\n', "    env_prefix = None\n", ("broker.environment", "broker.default-host-and-database")),
+    Guilty("reads no prefix from the environment", ARGUMENTS, '    env_prefix = os.fsencode(environ.get("PRESSURE_PREFIX", "")) or None\n', "    env_prefix = None\n", ("broker.environment",)),
     Guilty("reads no port of Kubernetes", ARGUMENTS, '    if port.startswith("tcp://"):\n', '    if port.startswith("udp://"):\n', ("decided.kubernetes-port",)),
     Guilty("lets the environment win over the arguments", ARGUMENTS, "_first(prefix, env_prefix, DEFAULT_PREFIX)", "_first(env_prefix, prefix, DEFAULT_PREFIX)", ("decided.arguments-win",)),
     Guilty("fails without a server by an error of another kind", "pressure/errors.py", "class ConnectionFailedError(PressureError, ConnectionError)", "class ConnectionFailedError(ConnectionError)", ("broker.down",)),
