@@ -24,17 +24,19 @@ LONG: Final = 256
 """Patterns of at least this many bytes are parsed when needed: their segments would take too much memory."""
 
 SHORT: Final = 256
-"""Classes up to this many bytes are cached by their text."""
+"""Classes up to this many bytes are cached by their text; up to so many stars are read each time."""
 
 MOST_STARS: Final = 1000
-MOST_LONG_CLASSES: Final = 64
-"""How many longer classes are cached for each long pattern."""
+MOST_LONG_RUNS: Final = 64
+"""How many longer classes, and runs of more stars, are cached for each long pattern."""
 
 HEAD: Final = 64
 """How many pieces of a segment are searched for with one regular expression."""
 
 Piece: TypeAlias = "bytes | int | frozenset[int]"
 """Literal bytes, a number of arbitrary bytes, or the set of bytes that match one byte."""
+
+LongRuns: TypeAlias = "dict[int, tuple[frozenset[int] | None, int]]"
 
 TOKEN: Final = re.compile(
     rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|((?:\\.){1,4096}+)|([^*?\[\\]{1,4096}+|\\)",
@@ -50,13 +52,13 @@ ANY: Final = frozenset(range(256))
 
 def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[bytes], bool]:
     """A function that returns whether a whole text matches the pattern."""
-    long_classes: dict[int, tuple[frozenset[int], int]] = {}
+    long_runs: LongRuns = {}
     if len(pattern) >= LONG:
-        return lambda text: match(segments(pattern, ignore_case, len(text), long_classes), text)
+        return lambda text: match(segments(pattern, ignore_case, len(text), long_runs), text)
     if IS_PREFIX(pattern) and not ignore_case:
         prefix = pattern[:-1]
         return lambda text: text.startswith(prefix)
-    parts = tuple(segments(pattern, ignore_case, LONG, long_classes))
+    parts = tuple(segments(pattern, ignore_case, LONG, long_runs))
     beginning = parts[0].beginning  # decides for most texts
     return lambda text: text.startswith(beginning) and match(parts, text)
 
@@ -143,20 +145,23 @@ def expression(piece: Piece) -> bytes:
 # Parsing patterns
 
 
-def segments(
-    pattern: bytes, ignore_case: bool, most: int, long_classes: dict[int, tuple[frozenset[int], int]]
-) -> Iterator[Segment]:
+def segments(pattern: bytes, ignore_case: bool, most: int, long_runs: LongRuns) -> Iterator[Segment]:
     """Yields the segments of a pattern, up to one that is longer than ``most`` bytes.
 
-    ``long_classes`` caches, by position in the pattern, the bytes of a long class and its end.
+    ``long_runs`` caches, by position in the pattern, the bytes of a long class, or None for many stars, and where
+    it ends.
     """
     pieces: list[Piece] = []
     at = size = 0
     while at < len(pattern) and size <= most:
-        if at in long_classes:
-            known, at = long_classes[at]
-            pieces.append(known)
-            size += 1
+        if at in long_runs:
+            known, at = long_runs[at]
+            if known is None:
+                yield Segment(pieces, size, is_last=False)
+                pieces, size = [], 0
+            else:
+                pieces.append(known)
+                size += 1
             continue
         begin = at
         token = TOKEN(pattern, at)
@@ -164,6 +169,8 @@ def segments(
         at = token.end()
         stars, anything, negated, members, escaped, plain = token.groups()
         if stars:
+            if len(stars) > SHORT and len(long_runs) < MOST_LONG_RUNS:
+                long_runs[begin] = None, at
             yield Segment(pieces, size, is_last=False)
             pieces, size = [], 0
         elif anything:
@@ -171,8 +178,8 @@ def segments(
             size += len(anything)
         elif members is not None:
             found = one_of(members, negated=bool(negated), ignore_case=ignore_case)
-            if len(members) > SHORT and len(long_classes) < MOST_LONG_CLASSES:
-                long_classes[begin] = found, at
+            if len(members) > SHORT and len(long_runs) < MOST_LONG_RUNS:
+                long_runs[begin] = found, at
             pieces.append(found)
             size += 1
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -190,3 +191,18 @@ def test_a_long_class_is_read_once_for_all_texts(monkeypatch: pytest.MonkeyPatch
     texts = {b"xayb": True, b"xbyz": True, b"xdyb": False, b"xaya": False, b"xcyb": True}
     assert {text: fits(text) for text in texts} == texts
     assert read[0] == 2
+
+
+def test_many_stars_are_read_once_for_all_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, exactly = [0], glob.TOKEN
+
+    def counted(pattern: bytes, at: int) -> re.Match[bytes] | None:
+        token = exactly(pattern, at)
+        read[0] += len(token[0]) if token else 0
+        return token
+
+    monkeypatch.setattr(glob, "TOKEN", counted)
+    fits = compile_glob(b"x%by" % (b"*" * 10_000))
+    texts = {b"xy": True, b"xay": True, b"xx": False, b"ay": False, b"": False, b"xxyy": True}
+    assert {text: fits(text) for text in texts} == texts
+    assert read[0] < 10_100
