@@ -148,8 +148,8 @@ def expression(piece: Piece) -> bytes:
 def segments(pattern: bytes, ignore_case: bool, most: int, long_runs: LongRuns) -> Iterator[Segment]:
     """Yields the segments of a pattern, up to one that is longer than ``most`` bytes.
 
-    ``long_runs`` caches, by position in the pattern, the bytes of a long class, or None for many stars, and where
-    it ends.
+    ``long_runs`` caches, by position in the pattern, the bytes of a long class, or None for many stars, and
+    where it ends.
     """
     pieces: list[Piece] = []
     at = size = 0
