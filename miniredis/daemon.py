@@ -27,7 +27,7 @@ DEFAULT_PID_FILE: Final = "/var/run/redis.pid"
 FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
 
 
-LONGEST: Final = 1024
+LONGEST: Final = 1023
 """How many characters of a message are logged: as many as redis-server logs."""
 
 CONTROL_CHARACTERS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
@@ -38,7 +38,8 @@ class OneLineFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is that of ``logging``)
         """The line; the traceback of an error follows on its own lines."""
-        return super().formatMessage(record)[:LONGEST].translate(CONTROL_CHARACTERS)
+        record.message = record.message[:LONGEST]
+        return super().formatMessage(record).translate(CONTROL_CHARACTERS)
 
 
 def log_to(file: str) -> None:

@@ -254,13 +254,16 @@ def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
                 raise NotDoneError(str(error)) from error
             raise
         return
-    rest, before = memoryview(data), 0
+    rest, taken, until = memoryview(data), 0, time.monotonic() + TICK
     while rest:
         try:
-            rest = rest[sock.send(rest) :]
+            taken += (size := sock.send(rest))
+            rest = rest[size:]
         except TimeoutError:
-            scope.tick(is_silent=len(rest) == before)
-            before = len(rest)
+            until = 0.0
+        if rest and time.monotonic() >= until:  # where some bytes go now and then, no send times out
+            scope.tick(is_silent=not taken)
+            taken, until = 0, time.monotonic() + TICK
 
 
 def _reply(connection: Any, scope: CancelScope) -> Reply:
@@ -317,6 +320,7 @@ def close(connection: Any) -> None:
 def is_quiet(connection: Any) -> bool:
     """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
     try:
+        connection.paced.has_heard()  # some versions of redis-py look by reading
         return not connection.can_read(0)
     except (redis.RedisError, OSError):
         return False

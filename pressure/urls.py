@@ -33,6 +33,7 @@ _NOT_TAKEN: Final = (
     "himport_",
     "retry",
     "connection_pool",
+    "parser_class",  # ours reads through ``Paced``
 )
 
 

@@ -120,7 +120,8 @@ class Saves:
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: resets the counters."""
-        self.count = self.forks = self.fork_microseconds = self.rewrites.count = 0
+        self.count = self.forks = self.fork_microseconds = 0
+        self.rewrites.count = self.rewrites.failures = 0
 
     def note_fork(self, microseconds: int) -> None:
         """Counts a fork that took some microseconds."""

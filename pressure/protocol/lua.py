@@ -83,6 +83,7 @@ end
 
 local function release()
   local refused = nil
+  if held or token then even_if_full() end
   if token then refused = set_token(true) end
   if held or said then
     local taken = held and try('LPUSH', free, 0)

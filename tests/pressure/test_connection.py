@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import socket
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +24,7 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
+from pressure.connection import AT_ONCE, Paced, _send, is_quiet
 from pressure.identity import connection_in
 from pressure.pool import HOLDS
 
@@ -231,3 +237,44 @@ def test_an_error_about_several_servers_names_each_once(url: str, text: str) -> 
         queue.length()
     assert str(caught.value).startswith(f"cannot use the Redis server {text}")
     assert str(caught.value).count("cannot use") == 1
+
+
+def test_a_connection_that_the_server_closed_after_a_long_reply_is_not_quiet() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        paced = Paced(ours)
+        theirs.sendall(b"two")
+        for _ in range(2):  # a long reply takes several reads
+            paced.recv_into(bytearray(1))
+
+        class Polling:
+            """Looks whether there is something to read by reading, as redis-py did before version 8."""
+
+            def __init__(self) -> None:
+                self.paced = paced
+
+            def can_read(self, _timeout: float) -> bool:
+                with suppress(TimeoutError):
+                    if not paced.recv_into(bytearray(1)):
+                        raise redis.ConnectionError
+                    return True
+                return False
+
+        theirs.close()
+        paced.recv_into(bytearray(1))
+        until(lambda: time.monotonic() >= paced._until)
+        assert not is_quiet(Polling())
+
+
+def test_a_slow_send_that_never_times_out_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr("pressure.connection.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+
+    def stop(*, is_silent: bool) -> None:
+        assert not is_silent
+        raise KeyboardInterrupt
+
+    slow: Any = SimpleNamespace(_sock=SimpleNamespace(send=lambda _: 1))
+    scope: Any = SimpleNamespace(tick=stop)
+    with pytest.raises(KeyboardInterrupt):
+        _send(slow, bytes(AT_ONCE + 1), scope)

@@ -14,7 +14,7 @@ import redis
 import pressure
 from pressure import BackupQueue, Queue, QueueEmptyError, ReliableQueue, RingQueue, ServerReplyError
 
-from .conftest import invariant
+from .conftest import Task, invariant, until
 
 
 @pytest.fixture
@@ -57,6 +57,25 @@ def test_a_get_that_waited_in_vain_gives_its_role_back(
     fill()
     with pytest.raises(QueueEmptyError) as caught:
         jobs.get(timeout=0.02)
+    assert not hasattr(caught.value, "__notes__")
+    invariant(raw)
+
+
+def test_a_put_that_waited_for_room_gives_role_and_token_back(
+    jobs: Queue[bytes],
+    fill: Callable[[], object],
+    raw: redis.Redis,
+    redis_url: str,
+    task: Callable[..., Task],
+) -> None:
+    jobs.put(b"5")
+    with Queue("jobs", url=redis_url) as other:
+        put = task(lambda: other.put(b"6"))
+        until(lambda: raw.info("clients")["blocked_clients"])
+        fill()
+        assert jobs.get() == b"1"
+        with pytest.raises(ServerReplyError, match="OOM") as caught:
+            put.result()
     assert not hasattr(caught.value, "__notes__")
     invariant(raw)
 

@@ -240,9 +240,7 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
     ]
     claim: Command = (b"XCLAIM", keys.queue, keys.group, CONSUMER, idle, *times)
     replies = yield Batch((claim, (b"HMGET", keys.notes, *times), *firsts))
-    entries, notes = check(
-        replies[:2]
-    )  # where memory is full, notes are refused: only dead letters need them
+    entries, notes = check(replies[:2])  # the rest are notes for dead letters, refused where memory is full
     known = dict(zip(times, notes, strict=True)) | {each: note for _, _, each, note in firsts}
     return [
         _message(keys, entry, times[entry[0]] + 1, at / 1000, known[entry[0]])
