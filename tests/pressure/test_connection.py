@@ -24,7 +24,8 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import AT_ONCE, Paced, _send, is_quiet
+from pressure.connection import Paced, _send, is_quiet
+from pressure.error_replies import AT_ONCE
 from pressure.identity import connection_in
 from pressure.pool import HOLDS
 
