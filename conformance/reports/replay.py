@@ -130,5 +130,6 @@ def record(check: Check, name: str, address: Address, client: Client, prefix: st
     with Recorder(address) as recorder:
         problem = run_check(check, environment, limit)
         moves = tuple(recorder.moves())
-    verdict, reason = ("passed", "") if problem is None else (verdict_of(problem), describe(problem))
+    verdict: Verdict = "passed" if problem is None else verdict_of(problem)
+    reason = "" if problem is None else describe(problem)
     return Take(name, verdict, without_secret(reason, address.password), moves, recorder.lost)
