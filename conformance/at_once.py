@@ -74,6 +74,7 @@ def judge_all(run: Reporting, tasks: Sequence[Task], files: Files, say: Callable
     context = get_context("spawn")
     ways: dict[Connection, Task] = {}
     processes: list[SpawnProcess] = []
+    order = [target_named(task.target).name for task in tasks]
     for task in tasks:
         mine, theirs = context.Pipe(duplex=False)
         process = context.Process(target=judge_apart, args=(theirs, task, files))
@@ -82,22 +83,26 @@ def judge_all(run: Reporting, tasks: Sequence[Task], files: Files, say: Callable
         ways[mine] = task
         processes.append(process)
     try:
-        return hear(run, ways, say)
+        return hear(run, ways, order, say)
     except BaseException:
         for process in processes:
             process.terminate()
-        hear(run, ways, say)  # what was judged by then
+        hear(run, ways, order, say)  # what was judged by then
         raise
     finally:
         for process in processes:
             process.join()
 
 
-def hear(run: Reporting, ways: dict[Connection, Task], say: Callable[[str], None]) -> int:
-    """Tells what processes say until all have ended, and keeps what they found; the exit status."""
+def hear(
+    run: Reporting, ways: dict[Connection, Task], order: Sequence[str], say: Callable[[str], None]
+) -> int:
+    """Tells what processes say until all have ended, and keeps what they found; the exit status.
+
+    Processes that have ended are removed from ``ways``, so ``order`` names the targets of all of them.
+    """
     status = 0
     found: set[Connection] = set()
-    order = [target_named(task.target).name for task in ways.values()]
     while ways:
         for way in wait(list(ways)):
             assert isinstance(way, Connection)

@@ -94,7 +94,9 @@ def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> in
     clauses = chosen(options.suite or (OF_CLIENTS if of_a_client else SUITES), options.clause)
     if not clauses:
         made.error(
-            "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"
+            "no clause of --clause concerns clients; name a server, too"
+            if of_a_client and not options.suite
+            else "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"
         )
     if options.list:
         list_clauses(clauses)

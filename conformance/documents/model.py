@@ -21,7 +21,7 @@ class Clause:
         place: where in the documents.
         level: how strongly they ask: ``must``, ``should``, ``may``, or ``decided``.
         text: what is asked, in our words.
-        needs: capabilities of a server without which the clause is skipped.
+        needs: capabilities of a server without which the clause is ``not asked``.
         limit: seconds after which its check counts as hung; None for the usual limit.
     """
 

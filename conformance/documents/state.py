@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -108,17 +108,27 @@ def only(**variables: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in VARIABLES} | variables
 
 
-def produce(env: Environment, messages: list[bytes], *, close: bool) -> None:
-    queue = env.queue()
+def put_all(queue: Judged, messages: Iterable[bytes], *, close: bool = True) -> None:
+    """Puts one message after the other, and then closes the queue or leaves it open."""
     for message in messages:
         queue.put(message)
     if close:
         queue.shutdown()
 
 
-def consume(env: Environment, count: int) -> list[bytes]:
-    queue = env.queue()
+def get_some(queue: Judged, count: int) -> list[bytes]:
+    """As many messages, got one after the other."""
     return [queue.get() for _ in range(count)]
+
+
+def produce(env: Environment, messages: Iterable[bytes], *, close: bool) -> None:
+    """``put_all`` with a client of its own."""
+    put_all(env.queue(), messages, close=close)
+
+
+def consume(env: Environment, count: int) -> list[bytes]:
+    """``get_some`` with a client of its own."""
+    return get_some(env.queue(), count)
 
 
 class MishapError(Exception):

@@ -2,7 +2,7 @@
 
 A server lacks a capability only if it says so, by the very answer of those that do not have it. A wrong
 answer, a hang or a hang-up is none of these: it leaves the capability in place, so that the clauses judge it,
-and what is broken is never skipped as unsupported.
+and what is broken never counts as unsupported.
 
 To add a capability, write a function that says whether it is lacking, and a row in ``LACKS`` and ``REASONS``.
 """
@@ -136,7 +136,7 @@ REASONS: Final[Mapping[str, str]] = {
     "one of the two is missing",
     "our-client": "the clause is about pressure alone, and another client is judged",
 }
-"""What is said of a clause that is skipped because the server lacks a capability."""
+"""The reason why a clause is ``not asked``, for each capability that a server can lack."""
 
 
 def capabilities_of(environment: Callable[[], Environment]) -> frozenset[str]:

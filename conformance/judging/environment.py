@@ -54,7 +54,7 @@ class Broken(Failure):
 
 
 class Unsupported(Failure):
-    """Raised by a check or a client: the client does not have this feature, so the clause is skipped."""
+    """Raised by a check or a client: the client lacks this feature, so the clause is ``not asked``."""
 
 
 class Judged(Protocol):

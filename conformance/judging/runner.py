@@ -210,7 +210,9 @@ def judge_clause(clause: Clause, able: frozenset[str], environment: Callable[[],
 
 
 def verdict_of(problem: BaseException) -> Verdict:
-    """Whether a check ended by something that the clause forbids, or by what has nothing to do with it."""
+    """The verdict on a check that raised this: ``error`` if the clause does not forbid it."""
+    if isinstance(problem, Unsupported):
+        return "not asked"
     seen = isinstance(problem, (Failure, PressureError, redis.ResponseError, TimeoutError))
     return "violated" if seen and not isinstance(problem, (Broken, ConnectionError)) else "error"
 

@@ -67,7 +67,7 @@ LEGEND: Final = (
 
 
 def verdict(take: Take, passed: str) -> str:
-    return f"failed: {take.reason}" if take.reason else passed
+    return passed if take.verdict == "passed" else f"{take.verdict}: {take.reason}"
 
 
 AGAIN: Final = "passed when it was run again"

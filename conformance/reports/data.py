@@ -7,11 +7,11 @@ The format is stable: what is there keeps its name and meaning as long as ``form
     format       2
     versions     {"Python": "3.11.7", "redis": "8.1.0", ...}
     complete     false if a target that was asked for was not there, or the run was interrupted
-    clauses      {id: {suites, place, level, text}}, those that were asked
-    judgements   [{target, origin, client, started, seconds, asked, problem, excused, suites, outcomes}]
+    clauses      {id: {suites, place, level, text}}, those with an outcome
+    judgements   [{target, origin, client, started, seconds, chosen, problem, excused, suites, outcomes}]
       started    ISO 8601, in UTC
       seconds    how long it took
-      asked      how many clauses were to be judged
+      chosen     how many clauses the run was to judge, with those that are not asked
       problem    why it was not judged, or not to the end; empty if it was
       excused    whether nobody had asked for the target, so that its absence is no fault
       suites     {suite: {passed, violated, error, not asked}}
@@ -64,7 +64,7 @@ def of_judgement(judgement: Judgement) -> Mapping[str, Any]:
         "client": judgement.client,
         "started": judgement.started.isoformat(timespec="seconds"),
         "seconds": round(judgement.seconds, 3),
-        "asked": judgement.asked,
+        "chosen": judgement.chosen,
         "problem": judgement.problem,
         "excused": judgement.excused,
         "suites": {suite: counted(mine) for suite, mine in suites_of(judgement.outcomes).items()},

@@ -27,10 +27,10 @@ class Judgement:
         target: its name, as on the command line, without a password.
         origin: what it is and where it came from; empty if it was not there.
         client: the name of the client under test.
-        outcomes: what became of each clause that was asked.
+        outcomes: what became of each clause; fewer than ``chosen`` if the run broke off.
         started: when, in UTC.
         seconds: how long it took.
-        asked: how many clauses were to be judged.
+        chosen: how many clauses the run was to judge, with those that are not asked.
         problem: why it was not judged, or not to the end; empty if it was.
         excused: whether nobody had asked for the target, so that its absence is no fault.
     """
@@ -41,7 +41,7 @@ class Judgement:
     outcomes: tuple[Outcome, ...]
     started: datetime
     seconds: float
-    asked: int
+    chosen: int
     problem: str = ""
     excused: bool = False
 

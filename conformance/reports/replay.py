@@ -14,7 +14,7 @@ from typing import Final, Self
 from ..documents import CHECKS, Check, Clause
 from ..failure import Evidence
 from ..judging.environment import Client, Environment
-from ..judging.runner import CHECK_LIMIT, Outcome, describe, run_check
+from ..judging.runner import CHECK_LIMIT, Outcome, Verdict, describe, run_check, verdict_of
 from ..targets import Address, NoRealRedisError, embedded, real_redis
 from ..wire.masking import without_secret
 from ..wire.recording import Move, Recorder
@@ -34,12 +34,14 @@ class Take:
 
     Attributes:
         server: what it ran on, for people.
-        reason: why it failed; empty if it passed.
+        verdict: how it ended.
+        reason: why it was not passed; empty if it was.
         moves: what was said.
         lost: how many bytes more were said.
     """
 
     server: str
+    verdict: Verdict
     reason: str
     moves: tuple[Move, ...]
     lost: int
@@ -112,7 +114,7 @@ def first_failing(
     """The first check of the clause that fails, or its last one, and how it went."""
     for check in CHECKS[clause.id]:
         take = record(check, name, address, client, prefix, limit)
-        if take.reason:
+        if take.verdict != "passed":
             break
     return check, take
 
@@ -128,5 +130,6 @@ def record(check: Check, name: str, address: Address, client: Client, prefix: st
     with Recorder(address) as recorder:
         problem = run_check(check, environment, limit)
         moves = tuple(recorder.moves())
-    reason = describe(problem) if problem is not None else ""
-    return Take(name, without_secret(reason, address.password), moves, recorder.lost)
+    verdict: Verdict = "passed" if problem is None else verdict_of(problem)
+    reason = "" if problem is None else describe(problem)
+    return Take(name, verdict, without_secret(reason, address.password), moves, recorder.lost)

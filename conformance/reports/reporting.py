@@ -102,11 +102,11 @@ class Reporting:
                 progress.again(outcome)
                 found[number] = self._replayer.shown(outcome, name, address, client)
 
-    def absent(self, target: str, asked: int, problem: str, *, excused: bool) -> None:
+    def absent(self, target: str, chosen: int, problem: str, *, excused: bool) -> None:
         """Keeps that a target was not there, unless it has been told by a judgement that broke off."""
         if not any(each.target == target and each.problem for each in self.judgements):
             now = datetime.now(UTC)
-            self.judgements.append(Judgement(target, "", "", (), now, 0.0, asked, problem, excused))
+            self.judgements.append(Judgement(target, "", "", (), now, 0.0, chosen, problem, excused))
 
 
 def why(error: BaseException) -> str:

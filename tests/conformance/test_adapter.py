@@ -99,7 +99,7 @@ def test_a_client_in_another_language_shares_a_queue_with_ours(address: Address)
     assert outcome.verdict == "passed", outcome.reason
 
 
-def test_clauses_for_other_kinds_or_only_for_our_client_are_skipped_by_name(embedded_server: Address) -> None:
+def test_clauses_for_other_kinds_or_only_for_our_client_are_not_asked(embedded_server: Address) -> None:
     outcomes = judged(
         embedded_server, OURS, "backup.push", "decided.standard-errors", "decided.reliable-done"
     )

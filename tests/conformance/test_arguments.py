@@ -48,6 +48,8 @@ MISTAKES = [
     ("conformance --target rediss://h:1", "only redis:// URLs are supported as targets"),
     ("conformance --target redis://h:x", "redis://h:x is no URL of a Redis: the port is not a number from 0 to 65535"),
     ("conformance --target redis://h:99999", "redis://h:99999 is no URL of a Redis: the port is not a number from 0 to 65535"),
+    ("conformance judge --adapter python3 --clause list.llen", "no clause of --clause concerns clients; name a server, too"),
+    ("conformance judge --adapter python3 --suite wire --clause list.llen", "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"),
     ("conformance --suite wire --clause queue.fifo", "no clause of --clause is in a suite of --suite; --list prints each clause with its suites"),
     ("conformance --target redis://u:secret@h:1/x", "redis://u:***@h:1/x is no URL of a Redis: the database is not a number"),
     ("conformance --target redis://u:sec/ret@h:1/0", "redis://u:***@h:1/0 is no URL of a Redis: write / as %2F, ? as %3F and # as %23 in a password"),

@@ -10,6 +10,9 @@ import pytest
 
 from conformance.documents import CHECKS, CLAUSES, SUITES
 
+REFERRING = {"So", "It", "Its", "That", "Nor"}
+"""Words that refer to a sentence before, if a text begins with one of them."""
+
 Sentences = dict[str, tuple[str, ...]]
 """What is asked, and the clauses that say so."""
 
@@ -214,3 +217,9 @@ def test_every_clause_has_a_sentence_a_place_a_check_and_known_suites() -> None:
         assert clause.place, clause.id
         assert CHECKS[clause.id], clause.id
         assert set(clause.suites) <= set(SUITES)
+
+
+def test_each_clause_is_understood_without_the_one_before_it() -> None:
+    """``--list``, reports and pytest show a clause alone."""
+    assert [id_ for id_, clause in CLAUSES.items() if clause.place == "the same"] == []
+    assert [id_ for id_, clause in CLAUSES.items() if clause.text.split()[0] in REFERRING] == []

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,31 @@ def test_sigterm_ends_all_that_is_judged_at_once(tmp_path: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
     assert json.loads((tmp_path / "run.json").read_text())["complete"] is False
+
+
+def test_sigterm_after_one_of_several_targets_is_done_keeps_what_was_found(tmp_path: Path) -> None:
+    hangs, report = tmp_path / "hangs", tmp_path / "run.json"
+    hangs.write_text("#!/bin/sh\nexec sleep 60\n")
+    hangs.chmod(0o755)
+    with subprocess.Popen(
+        [sys.executable, "-m", "conformance", "--target", "embedded", "--target", f"hangs={hangs}",
+         "--clause", "list.llen", "--json", str(report)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as judging:  # fmt: skip
+        assert judging.stdout is not None
+        assert judging.stderr is not None
+        while not judging.stdout.readline().startswith("list-notes embedded"):
+            pass
+        time.sleep(0.5)  # until the process of this target has ended
+        judging.send_signal(signal.SIGTERM)
+        assert judging.wait(30) == 128 + signal.SIGTERM
+        assert "Traceback" not in judging.stderr.read()
+    run = json.loads(report.read_text())
+    assert run["complete"] is False
+    assert [(each["target"], len(each["outcomes"])) for each in run["judgements"]] == [
+        ("embedded", 1),
+        ("hangs", 0),
+    ]
 
 
 def test_judge_takes_a_server(capsys: pytest.CaptureFixture[str], real_server: Address) -> None:

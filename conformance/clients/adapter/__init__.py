@@ -17,8 +17,8 @@ process reads requests from its standard input and writes replies to its output,
 * Names, prefixes and values are bytes, written as a character for each: U+0000 to U+00FF (latin-1).
 * ``timeout`` is in seconds, and one deadline for the whole operation. Without it the operation waits forever.
 * A reply has the ``id`` of its request, and one of three: ``result``; ``error`` with the name of an error,
-  and ``text`` with a message for people; or ``unsupported``. A clause that needs the request is skipped then.
-  With an error of ``put_many``, ``done`` is the number of values that were put for certain.
+  and ``text`` with a message for people; or ``unsupported``. A clause that needs the request is
+  then ``not asked``. With an error of ``put_many``, ``done`` is the number of values that were certainly put.
 * At the end of its input the process closes its connection and exits. It may be killed at any time.
 * The process inherits the environment variables; some clauses ask it to find the server by them. What it
   writes to its standard error is shown if it dies.

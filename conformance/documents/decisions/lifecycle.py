@@ -124,7 +124,7 @@ def wait_closed(env: Environment) -> None:
     )
 
 
-@decided("decided.wait-closed-times-out", "the same")
+@decided("decided.wait-closed-times-out", "'allow clients to block waiting for a queue to close'")
 def wait_closed_times_out(env: Environment) -> None:
     """wait_closed tells that its time is over."""
     expect(env.created().wait_closed(timeout=0.05), False, "wait_closed of an open queue")

@@ -159,7 +159,7 @@ def closed_first(env: Environment) -> None:
         env.start(lambda: queue.put(b"v")).finish("put to a closed queue whose role is held")
 
 
-@decided("decided.closed-again", "the same")
+@decided("decided.closed-again", "prose against pseudocode")
 def closed_again(env: Environment) -> None:
     """A Put that waited for its role looks again whether the queue was closed."""
     queue = env.created()

@@ -44,7 +44,7 @@ def is_done(env: Environment, queue: Any) -> None:
     expect_roles_free(env)
 
 
-@decided("decided.reliable-put-back", "the same", needs=RECEIVE)
+@decided("decided.reliable-put-back", "room for 'additional data reliability'", needs=RECEIVE)
 @with_ours
 def is_put_back(env: Environment, queue: Any) -> None:
     """A received message goes back to the front when its block ends by an error."""
@@ -55,7 +55,7 @@ def is_put_back(env: Environment, queue: Any) -> None:
     expect_roles_free(env)
 
 
-@decided("decided.reliable-orphans", "the same", needs=RECEIVE)
+@decided("decided.reliable-orphans", "room for 'additional data reliability'", needs=RECEIVE)
 @with_ours
 def orphans(env: Environment, queue: Any) -> None:
     """What a dead consumer received comes first, with a repair or without."""
@@ -72,7 +72,7 @@ def orphans(env: Environment, queue: Any) -> None:
     expect_roles_free(env)
 
 
-@decided("decided.reliable-repaired", "the same", needs=RECEIVE)
+@decided("decided.reliable-repaired", "room for 'additional data reliability'", needs=RECEIVE)
 @with_ours
 def is_repaired(env: Environment, queue: Any) -> None:
     """A repair that frees the role puts the message back, and its receiver is told."""
@@ -82,7 +82,7 @@ def is_repaired(env: Environment, queue: Any) -> None:
     expect_roles_free(env)
 
 
-@decided("decided.reliable-close", "the same", needs=RECEIVE)
+@decided("decided.reliable-close", "room for 'additional data reliability'", needs=RECEIVE)
 def hears_of_a_close(env: Environment) -> None:
     """A reliable get that waits hears of a close, and leaves both marks."""
     with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
@@ -101,7 +101,7 @@ def hears_of_a_close(env: Environment) -> None:
         expect_roles_free(env)
 
 
-@decided("decided.reliable-unseen", "the same", needs=RECEIVE)
+@decided("decided.reliable-unseen", "room for 'additional data reliability'", needs=RECEIVE)
 @with_ours
 def others_see_a_get(env: Environment, queue: Any) -> None:
     """Other clients see a Get that takes long, and a Delete takes all along."""

@@ -21,8 +21,8 @@ SENT: Final = [b"%d" % place for place in range(MESSAGES)]
 
 PARTNERS: Final = (
     (LATER, Clause("decided.textbook", DECISIONS, "slips of the pseudocode", "decided", "Our client and one written from 0.15 alone, its pseudocode corrected where it cannot run, share a queue, at either end or at both.")),
-    (FIRST, Clause("decided.textbook-first", DECISIONS, "slips of the pseudocode of 0.1", "decided", "So do ours and one written from 0.1, which does not over-fill, and whose Get always makes room.")),
-    (MOVING, Clause("decided.textbook-moves", DECISIONS, "BRPOPLPUSH onto not_full", "decided", "So do ours and one whose Get is a BRPOPLPUSH onto not_full.")),
+    (FIRST, Clause("decided.textbook-first", DECISIONS, "slips of the pseudocode of 0.1", "decided", "Our client and one written from 0.1, which does not over-fill, and whose Get always makes room, share a queue, at either end or at both.")),
+    (MOVING, Clause("decided.textbook-moves", DECISIONS, "BRPOPLPUSH onto not_full", "decided", "Our client and one whose Get is a BRPOPLPUSH onto not_full share a queue, at either end or at both.")),
 )  # fmt: skip
 """The clients of others, each with the clause that speaks of it."""
 

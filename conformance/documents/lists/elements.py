@@ -54,7 +54,7 @@ exchange(
     "RPUSH k 0 1 2 3 4 => 5", "LTRIM k 1 3 => +OK", "LRANGE k 0 -1 => [1 2 3]",
 )  # fmt: skip
 exchange(
-    "list.ltrim.negative", "2, LTRIM", "Its indexes may count from the end.",
+    "list.ltrim.negative", "2, LTRIM", "The indexes of LTRIM may count from the end.",
     "RPUSH k 0 1 2 3 4 => 5", "LTRIM k -3 -2 => +OK", "LRANGE k 0 -1 => [2 3]",
 )  # fmt: skip
 

@@ -26,7 +26,7 @@ def wrong_type(env: Environment) -> None:
 
 @notes("list.wrong-type.move", "3", needs=MOVE)
 def wrong_type_move(env: Environment) -> None:
-    """So do LMOVE and BLMOVE, for the source and for the destination."""
+    """LMOVE and BLMOVE answer WRONGTYPE for a source or a destination that is not a list."""
     talk = Talk(env)
     talk.expect("SET s v", OK)
     talk.expect("RPUSH k 1", number(1))
@@ -39,7 +39,8 @@ def wrong_type_move(env: Environment) -> None:
 
 
 exchange(
-    "list.wrong-type.count", "3", "So do pops with a count, of 0 too.",
+    "list.wrong-type.count", "3",
+    "LPOP and RPOP with a count, even 0, answer WRONGTYPE for a key that is not a list.",
     "SET s v => +OK", "LPOP s 0 => -WRONGTYPE", "LPOP s 1 => -WRONGTYPE", "RPOP s 2 => -WRONGTYPE",
     "GET s => 'v'", needs=COUNT,
 )  # fmt: skip

@@ -86,11 +86,11 @@ exchange(
     "EXISTS k => 0", needs=COUNT,
 )  # fmt: skip
 exchange(
-    "list.pop.count-one", "2, LPOP / RPOP", "With a count of 1 it is an array still.",
+    "list.pop.count-one", "2, LPOP / RPOP", "With a count of 1 a pop still answers an array.",
     "RPUSH k 1 2 => 2", "LPOP k 1 => [1]", "RPOP k 1 => [2]", needs=COUNT,
 )  # fmt: skip
 exchange(
-    "list.pop.count-zero", "2, LPOP / RPOP", "With a count of 0 the array is empty, and nothing is taken.",
+    "list.pop.count-zero", "2, LPOP / RPOP", "With a count of 0 a pop answers an empty array, and takes nothing.",
     "RPUSH k 1 => 1", "LPOP k 0 => []", "RPOP k 0 => []", "LLEN k => 1", needs=COUNT,
 )  # fmt: skip
 exchange(

@@ -121,7 +121,7 @@ def blmove_bad(env: Environment) -> None:
 
 @notes("list.brpoplpush", "2, LMOVE / BLMOVE", level="may")
 def brpoplpush(env: Environment) -> None:
-    """BRPOPLPUSH does so, and waits."""
+    """BRPOPLPUSH moves from the right of one list to the left of another, and waits when the first is empty."""
     (waiter,) = waiters(env, "BRPOPLPUSH k t 0")
     other = Talk(env)
     other.ask("RPUSH t m")

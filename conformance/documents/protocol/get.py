@@ -185,7 +185,7 @@ def drains_closed(env: Environment) -> None:
 
 @later("get-nowait.gets", "Get (Non-Blocking)")
 def nowait_gets(env: Environment) -> None:
-    """With the role free and a value there it gets it at once."""
+    """A Get without waiting gets a value at once when the role is free and a value is there."""
     queue = filled(env, b"v")
     expect(queue.get_nowait(), b"v", "what is got")
     expect(number(env, "consumed_messages"), 1, "messages consumed")
@@ -194,7 +194,7 @@ def nowait_gets(env: Environment) -> None:
 
 @later("get-nowait.role-taken", "Get (Non-Blocking)")
 def nowait_role_taken(env: Environment) -> None:
-    """While another client is the consumer it takes nothing and is an error at once."""
+    """A Get without waiting is an error at once and takes nothing while another client is the consumer."""
     queue = filled(env, b"v")
     with held(env, CONSUMER), expect_error(QueueInUseError, "get_nowait while the role is held"):
         env.start(queue.get_nowait).finish("get_nowait while the role is held")
@@ -204,7 +204,7 @@ def nowait_role_taken(env: Environment) -> None:
 
 @later("get-nowait.empty", "Get (Non-Blocking)")
 def nowait_empty(env: Environment) -> None:
-    """On an empty open queue it is an error at once, and the role goes back."""
+    """A Get without waiting from an empty open queue is an error at once, and the role goes back."""
     queue = env.created()
     with expect_error(QueueEmptyError, "get_nowait from an empty queue"):
         env.start(queue.get_nowait).finish("get_nowait from an empty queue")
@@ -213,7 +213,7 @@ def nowait_empty(env: Environment) -> None:
 
 @later("get-nowait.closed", "Get (Non-Blocking)")
 def nowait_closed(env: Environment) -> None:
-    """On a closed and empty queue it is an error."""
+    """A Get without waiting from a closed and empty queue is an error."""
     queue = env.created()
     queue.shutdown()
     with expect_error(QueueClosedError, "get_nowait from a closed and empty queue"):
@@ -223,19 +223,19 @@ def nowait_closed(env: Environment) -> None:
 
 @later("get-nowait.needs-queue", "Get (Non-Blocking)")
 def nowait_needs_queue(env: Environment) -> None:
-    """Where there is no queue it is an error."""
+    """A Get without waiting from a queue that does not exist is an error."""
     expect_no_queue(env, lambda queue: queue.get_nowait(), "get_nowait from")
 
 
 @later("get-nowait.names-consumer", "Get (Non-Blocking)")
 def get_names_consumer(env: Environment) -> None:
-    """It leaves its client's identifier as the consumer."""
+    """A Get without waiting leaves its client's identifier as the consumer."""
     expect_named(env, ":consumer", lambda queue: queue.get_nowait())
 
 
 @later("get-nowait.counts-bytes", "Get (Non-Blocking)", level="may")
 def get_counts_bytes(env: Environment) -> None:
-    """It may add the value's length to the bytes consumed."""
+    """A Get without waiting may add the value's length to the bytes consumed."""
     queue = filled(env, b"four", b"\x00" * 10)
     for _ in range(2):
         queue.get_nowait()
@@ -244,7 +244,7 @@ def get_counts_bytes(env: Environment) -> None:
 
 @later("get-nowait.refills", "Get (Non-Blocking)")
 def get_refills(env: Environment) -> None:
-    """When it leaves room below the bound, not_full has exactly one element, and else none is added."""
+    """After a Get without waiting not_full has exactly one element if there is room below the bound; else none is added."""
     queue = env.created(2)
     for value in (b"1", b"2"):
         queue.put(value)

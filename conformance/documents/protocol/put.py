@@ -179,7 +179,7 @@ def overfills(env: Environment) -> None:
 
 @later("put-nowait.puts", "Put (Non-Blocking)")
 def nowait_puts(env: Environment) -> None:
-    """With the role free and room to spare it puts at once."""
+    """A Put without waiting puts at once when the role is free and there is room."""
     queue = env.created(1)
     queue.put_nowait(b"v")
     expect(
@@ -192,7 +192,7 @@ def nowait_puts(env: Environment) -> None:
 
 @later("put-nowait.role-taken", "Put (Non-Blocking)")
 def nowait_role_taken(env: Environment) -> None:
-    """While another client is the producer it is an error at once."""
+    """A Put without waiting is an error at once while another client is the producer."""
     queue = env.created()
     with held(env, PRODUCER), expect_error(QueueInUseError, "put_nowait while the role is held"):
         env.start(lambda: queue.put_nowait(b"v")).finish("put_nowait while the role is held")
@@ -202,7 +202,7 @@ def nowait_role_taken(env: Environment) -> None:
 
 @later("put-nowait.full", "Put (Non-Blocking)")
 def nowait_full(env: Environment) -> None:
-    """On a full queue it is an error at once, and the role goes back."""
+    """A Put without waiting to a full queue is an error at once, and the role goes back."""
     queue = full(env)
     with expect_error(QueueFullError, "put_nowait to a full queue"):
         env.start(lambda: queue.put_nowait(b"v")).finish("put_nowait to a full queue")
@@ -212,7 +212,7 @@ def nowait_full(env: Environment) -> None:
 
 @later("put-nowait.closed", "Put (Non-Blocking)")
 def nowait_closed(env: Environment) -> None:
-    """On a closed queue it is an error."""
+    """A Put without waiting to a closed queue is an error."""
     queue = env.created()
     queue.shutdown()
     with expect_error(QueueClosedError, "put_nowait to a closed queue"):
@@ -222,19 +222,19 @@ def nowait_closed(env: Environment) -> None:
 
 @later("put-nowait.needs-queue", "Put (Non-Blocking)")
 def nowait_needs_queue(env: Environment) -> None:
-    """Where there is no queue it is an error."""
+    """A Put without waiting to a queue that does not exist is an error."""
     expect_no_queue(env, lambda queue: queue.put_nowait(b"v"), "put_nowait to")
 
 
 @later("put-nowait.names-producer", "Put (Non-Blocking)")
 def put_names_producer(env: Environment) -> None:
-    """It leaves its client's identifier as the producer."""
+    """A Put without waiting leaves its client's identifier as the producer."""
     expect_named(env, ":producer", lambda queue: queue.put_nowait(b"w"))
 
 
 @later("put-nowait.counts-bytes", "Put (Non-Blocking)", level="may")
 def put_counts_bytes(env: Environment) -> None:
-    """It may add the value's length to the bytes produced."""
+    """A Put without waiting may add the value's length to the bytes produced."""
     queue = env.created()
     for value in (b"four", b"\x00" * 10):
         queue.put_nowait(value)
@@ -243,7 +243,7 @@ def put_counts_bytes(env: Environment) -> None:
 
 @later("put-nowait.refills", "Put (Non-Blocking)")
 def put_refills(env: Environment) -> None:
-    """When it leaves room, not_full has exactly one element."""
+    """After a Put without waiting that leaves room, not_full has exactly one element."""
     for bound in (0, 3):
         queue = env.created(bound)
         env.redis.lpush(env.queue_key(":not_full"), "more", "and more")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +13,17 @@ from pressure import QueueClosedError
 
 from ...judging.environment import Environment, Judged, Running, expect, expect_error
 from ..registry import check
-from ..state import consume, count, expect_roles_free, length, number, produce, values
+from ..state import (
+    consume,
+    count,
+    expect_roles_free,
+    get_some,
+    length,
+    number,
+    produce,
+    put_all,
+    values,
+)
 from . import both, later
 
 MESSAGES = 200
@@ -98,17 +108,6 @@ def ours(env: Environment) -> Iterator[Judged]:
         yield queue
     finally:
         queue.disconnect()
-
-
-def put_all(queue: Judged, messages: Iterable[bytes], *, close: bool = True) -> None:
-    for message in messages:
-        queue.put(message)
-    if close:
-        queue.shutdown()
-
-
-def get_some(queue: Judged, count: int) -> list[bytes]:
-    return [queue.get() for _ in range(count)]
 
 
 def get_all(queue: Judged) -> list[bytes]:

@@ -223,7 +223,7 @@ def memory_is_freed(env: Environment) -> None:
 
 @commands("mq.ack.nothing", "MQ.ACK", level="decided")
 def acknowledges_nothing(env: Environment) -> None:
-    """Of a missing key it is null, with nothing delivered it is empty."""
+    """MQ.ACK and MQ.RECOVER answer null for a missing key, and an empty array with nothing delivered."""
     queue = Queue(env)
     expect((queue.ask("ACK", "1-1"), queue.ask("RECOVER", 1, 0)), (None, None), "replies of a missing key")
     queue.ask("PUSH", "v")
@@ -241,7 +241,7 @@ def delivered(env: Environment) -> tuple[Queue, list[bytes]]:
 
 @commands("mq.recover.elapsed", "MQ.RECOVER")
 def recovers_what_is_old(env: Environment) -> None:
-    """What was delivered so long ago is recovered, and nothing else."""
+    """MQ.RECOVER delivers again what was delivered at least so long ago, and nothing else."""
     queue, ids = delivered(env)
     expect(queue.ask("RECOVER", 9, LONG), [], "what was delivered an hour ago")
     expect({id_ for id_, _ in queue.ask("RECOVER", 9, 1)}, {*ids}, "what was delivered a millisecond ago")
@@ -249,14 +249,14 @@ def recovers_what_is_old(env: Environment) -> None:
 
 @commands("mq.recover.count", "MQ.RECOVER")
 def recovers_so_many(env: Environment) -> None:
-    """Up to so many elements are, each its id and its payload."""
+    """MQ.RECOVER answers up to so many elements, each its id and its payload."""
     queue, ids = delivered(env)
     expect(queue.ask("RECOVER", 2, 1), [[ids[0], b"1"], [ids[1], b"2"]], "two recovered")
 
 
 @commands("mq.recover.deliveries", "MQ.RECOVER")
 def recovery_counts(env: Environment) -> None:
-    """Its deliveries are one more."""
+    """A recovered element has one more delivery."""
     queue, _ = delivered(env)
     for deliveries in (2, 3):
         queue.ask("RECOVER", 3, 0)
@@ -265,7 +265,7 @@ def recovery_counts(env: Environment) -> None:
 
 @commands("mq.recover.timestamp", "MQ.RECOVER")
 def recovery_is_now(env: Environment) -> None:
-    """The time of its last delivery is the server's time now."""
+    """The last delivery of a recovered element is at the server's time now."""
     queue, _ = delivered(env)
     before = times(env)
     ((id_, _),) = queue.ask("RECOVER", 1, 1)
@@ -277,7 +277,7 @@ def recovery_is_now(env: Environment) -> None:
 
 @commands("mq.recover.moves", "MQ.RECOVER")
 def recovered_moves(env: Environment) -> None:
-    """It goes to the end of the delivered, which stay ordered by last delivery."""
+    """A recovered element goes to the end of the delivered, which stay ordered by last delivery."""
     queue, (first, second, third) = delivered(env)
     queue.ask("RECOVER", 1, 1)
     expect([each[0] for each in queue.pending()], [second, third, first], "the delivered")

@@ -108,7 +108,7 @@ def recovers(env: Environment) -> None:
 
 @module("reliable.recover-counts", "MQ.RECOVER")
 def counts_deliveries(env: Environment) -> None:
-    """That counts a delivery, and begins the time anew."""
+    """A recovered message has one more delivery, and its time since the last delivery begins anew."""
     queue = made(env, b"1", b"2")
     queue.pop(2)
     pass_moment(env, queue)
@@ -137,7 +137,7 @@ def inspects(env: Environment) -> None:
 
 @module("reliable.inspect-pending", "MQ.INSPECT")
 def inspects_pending(env: Environment) -> None:
-    """Those delivered are seen with times and deliveries."""
+    """Messages in flight are seen with the time of their last delivery and the number of deliveries."""
     queue = made(env, b"1", b"2")
     queue.pop(2)
     (first,) = queue.pending(0, 1)
@@ -272,7 +272,7 @@ def in_order_of_time(env: Environment) -> None:
 
 @module("reliable.due-starves-none", "MQ.POP", level="decided")
 def starves_none(env: Environment) -> None:
-    """Nor do the others wait behind all that is due."""
+    """Messages without a delay do not wait behind all that are due."""
     queue = made(env, *(b"waits" for _ in range(20)))
     queue.push(*(b"due" for _ in range(20)), delay=LONG)
     pass_time(env, LONG)

@@ -52,7 +52,7 @@ def take(server: str, reason: str, *said: bytes) -> Take:
         Move(1, number, 0.0, side, data)
         for number, (side, data) in enumerate(zip(sides, said, strict=False), 1)
     )
-    return Take(server, reason, tuple(moves), 0)
+    return Take(server, "violated" if reason else "passed", reason, tuple(moves), 0)
 
 
 ASKED = b"*2\r\n$4\r\nLPOP\r\n$1\r\nk\r\n"

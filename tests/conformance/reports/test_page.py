@@ -75,7 +75,7 @@ def test_the_bytes_of_both_sides_stand_beside_each_other() -> None:
     assert all(r"*2\r\n$4\r\nLPOP\r\n$1\r\nk\r\n" in text for text in talks)
     assert [text for _, text in PAGE.each("mark")].count("≠") >= 3  # one is in the legend
     texts = "".join(text for _, text in PAGE.each("section"))
-    assert "failed: wanted 1, got 2" in texts
+    assert "violated: wanted 1, got 2" in texts
     assert "realpassed" in texts
 
 

@@ -116,7 +116,7 @@ def test_an_interrupt_leaves_a_report_of_what_was_judged(
         judged(tmp_path, *ASKED)
     document = json.loads((tmp_path / "run.json").read_text())
     (judgement,) = document["judgements"]
-    assert (len(judgement["outcomes"]), judgement["asked"], judgement["problem"]) == (1, 2, "interrupted")
+    assert (len(judgement["outcomes"]), judgement["chosen"], judgement["problem"]) == (1, 2, "interrupted")
     assert document["complete"] is False
 
 
