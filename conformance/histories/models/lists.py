@@ -99,7 +99,7 @@ def _wait(pop: _Function, states: States, operation: Operation) -> Iterator[Outc
             continue
         if stored.kind != "list":
             yield WRONG_TYPE, states
-            return
+            continue  # if it came while the client waited, it goes on waiting
         answer, left = pop(stored.value, ())
         after = with_value("list", stored, left, ())
         yield (name, *(answer or ())), (*states[:place], after, *states[place + 1 :])

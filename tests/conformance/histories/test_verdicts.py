@@ -100,6 +100,12 @@ def test_right_histories_are_ok(name: str) -> None:
     assert (verdict.answer, verdict.reason) == ("ok", "")
 
 
+def test_a_wait_goes_on_when_its_first_key_becomes_a_string() -> None:
+    waits = table("b BLPOP other 0 = other x 0 9\na SET v = OK 1 2")
+    verdict = worst(judged(History([*waits, *table("c RPUSH x = 1 3 4", "other")], Facts())).values())
+    assert (verdict.answer, verdict.reason) == ("ok", "")
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_histories_are_illegal(name: str) -> None:
     lines, facts, violation = WRONG[name]
