@@ -19,7 +19,7 @@ from ..histories.model import Facts, History, Verdict, worst
 from ..histories.picture import evidence
 from ..histories.processes import final_contents, processes
 from ..histories.runs import QUEUE, Plan, connections, threads
-from ..judging.environment import Environment, Failure, Unsupported
+from ..judging.environment import Broken, Environment, Failure, Unsupported
 from .model import Clause
 from .registry import Check, check, clauses_of, declare
 
@@ -48,7 +48,8 @@ def expect_explained(history: History, verdict: Verdict) -> None:
     """Fails unless a history is ok; the failure has a picture of the place."""
     if verdict.answer != "ok":
         violation = f" ({verdict.violation})" if verdict.violation else ""
-        raise Failure(f"{verdict.answer}{violation}: {verdict.reason}", evidence(history, verdict))
+        kind = Broken if verdict.answer == "unknown" else Failure
+        raise kind(f"{verdict.answer}{violation}: {verdict.reason}", evidence(history, verdict))
 
 
 def expect_work(history: History, plan: Plan) -> None:
@@ -62,7 +63,7 @@ def expect_work(history: History, plan: Plan) -> None:
             errors = Counter(each.error for each in history.operations if each.error).most_common(3)
             said = ", ".join(f"{count} times {error}" for error, count in errors)
             raise Failure(
-                f"the clients {what} too little to be judged: {done} operations did, {said or 'and no error'}"
+                f"the clients {what} less than half of what they were to: {done} operations did, {said or 'and no error'}"
             )
 
 
@@ -103,7 +104,7 @@ def killed_clients(env: Environment) -> None:
         raise Unsupported("the clause kills processes: it needs a client that is one of ours, or a command")
     history = processes(env.address, plan, env.client if isinstance(env.client, Adapter) else env.flavour)
     if not history.facts.killed:
-        raise Failure("nobody could be killed")
+        raise Broken("no process could be killed")
     expect_work(history, plan)
     expect_explained(history, worst(fifo.rules_of(history).values()))
 

@@ -263,7 +263,7 @@ def test_a_client_that_refuses_everything_fails_the_clause_about_killed_clients(
 ) -> None:
     (outcome,) = judged(embedded_server, textbook("refuses"), "history.killed-clients")
     assert outcome.verdict == "violated"
-    assert "the clients put too little to be judged" in outcome.reason
+    assert "the clients put less than half of what they were to" in outcome.reason
 
 
 # What is said

@@ -75,6 +75,9 @@ def marked(party: Guilty) -> Any:
     return pytest.param(party, id=party.name, marks=[] if party in FIRST else [pytest.mark.slow])
 
 
+SLIPS = "NameError", "AttributeError", "TypeError"
+
+
 @pytest.mark.parametrize("party", [marked(party) for party in PARTIES])
 def test_each_faulty_server_or_client_fails_its_clauses(
     party: Guilty, trial: Trial, request: pytest.FixtureRequest
@@ -84,6 +87,7 @@ def test_each_faulty_server_or_client_fails_its_clauses(
     convictions = trial(party)
     assert convictions.keys() == set(party.clauses)
     crashes = [why for why in convictions.values() if "Hangup" in why or "ConnectionError" in why]
+    crashes += [why for why in convictions.values() if why.startswith(SLIPS)]
     assert not crashes, "what is wrong with it is to be one small thing, and not that it falls over"
 
 

@@ -20,9 +20,9 @@ KINDS: Final = (
         "loses an item between two commands of a claim",
         "pressure/kinds/backup/operations.py",
         "    item = yield from eval_script(ctx.server, CLAIM, keys.all)\n",
-        '    (item,) = yield from asked((b"RPOP", keys.pending))\n'
+        '    (item,) = yield from execute((b"RPOP", keys.pending))\n'
         "    if item is not None:\n"
-        '        yield from asked((b"LPUSH", keys.processing, item))\n',
+        '        yield from execute((b"LPUSH", keys.processing, item))\n',
         ("backup.never-lost",),
     ),
     Guilty(
@@ -78,7 +78,7 @@ KINDS: Final = (
         "acknowledges before it is done",
         "pressure/kinds/reliable/worker.py",
         "    ids = [message.id]\n",
-        "    ids = [message.id]\n    yield steps.ack(ids)\n",
+        "    ids = [message.id]\n    yield operations.ack(ids)\n",
         ("reliable.worker",),
     ),
     Guilty(
@@ -134,7 +134,7 @@ KINDS: Final = (
         "does not look at what kind the keys are of",
         "pressure/kinds/kind_check.py",
         "    if found is None or found[0] == kind_check.kind:\n",
-        "    if guard is not None:\n",
+        "    if True:\n",
         ("kinds.apart",),
     ),
     Guilty(

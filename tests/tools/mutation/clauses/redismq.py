@@ -54,6 +54,6 @@ REDISMQ: Final = (
     Guilty("cancels, and delivers all the same", LUA, "then return redis.call('ZREM', delayed, member) end", "then return 1 end", ("reliable.cancel",)),
     Guilty("forgets why a message is dead", OPERATIONS, "dead_letter_note(message, error) if dead else None", "dead_letter_note(message, None) if dead else None", ("reliable.dead-why",)),
     Guilty("puts all that is dead back where one was asked for", "pressure/kinds/reliable/redriving.py", "        most = min(count - done, TOGETHER)\n", "        most = TOGETHER\n", ("reliable.redrive",)),
-    Guilty("hears no heartbeat", OPERATIONS, "        beats = yield from state.backend.heartbeat(lane, list(known))\n", "        beats = list(known)\n", ("reliable.heartbeat",)),
+    Guilty("hears no heartbeat", OPERATIONS, "        beats = yield from state.backend.heartbeat(lane, list(known))\n", "        beats = []\n", ("reliable.heartbeat",)),
     Guilty("delivers the last first of what is due", LUA, "redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT'", "redis.call('ZREVRANGEBYSCORE', delayed, now, '-inf', 'LIMIT'", ("reliable.due-order",)),
 )  # fmt: skip
