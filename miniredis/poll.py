@@ -126,14 +126,14 @@ class PollLoop:
     def welcome(self, accepted: socket.socket, listener: Listener, now: Instant) -> None:
         """Connects the client of a socket that was accepted."""
         accepted.setblocking(False)
+        runner, descriptor = self._runner, accepted.fileno()
         try:
-            address, local_address = addresses_of(accepted, listener, self._runner.engine.config)
-        except OSError:  # the client has disconnected already
+            address, local_address = addresses_of(accepted, listener, runner.engine.config)
+            session = runner.connect(now, address=address, local_address=local_address, descriptor=descriptor)
+        except OSError:  # the client has disconnected already, or the server has stopped
             accepted.close()
             return
 
-        runner, descriptor = self._runner, accepted.fileno()
-        session = runner.connect(now, address=address, local_address=local_address, descriptor=descriptor)
         connection = Connection(accepted, session, runner, self._sources, self._poller)
         runner.attach(session, connection)
         self._sources[descriptor] = connection

@@ -366,3 +366,19 @@ def test_importing_the_core_loads_no_extras() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_a_client_that_comes_when_the_server_has_stopped_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise ConnectionRefusedError("the server has stopped")
+
+    with miniredis.start(loop=loop) as server:  # type: ignore[arg-type]
+        with monkeypatch.context() as patched:
+            patched.setattr("miniredis.tick_runner.TickRunner.connect", refused)
+            with socket.create_connection((server.host, server.port)) as client:
+                assert client.recv(1) == b""
+        with redis.Redis(server.host, server.port) as client:
+            assert client.ping()

@@ -32,6 +32,7 @@ def kill_in(work: str, start: Start, raw: redis.Redis, role: str, pid: str = "")
     else:
         waiting(raw)
     end(worker)
+    until(lambda: not raw.info("clients")["blocked_clients"])  # else the server serves the dead one
 
 
 def take(raw: redis.Redis, role: str, holder: bytes) -> None:
