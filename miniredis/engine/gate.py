@@ -140,10 +140,17 @@ CHECKS: Final[tuple[Check, ...]] = (
 OF_MASTERS: Final[tuple[Check, ...]] = (arity,)
 """The checks for who must be obeyed: its commands were checked when they were new."""
 
+OF_CONDITIONS: Final = {disk, replicas, read_only, stale, loading, busy}
+"""The checks that refuse nothing while none of the server's ``Conditions`` holds."""
+
+WHILE_QUIET: Final = tuple(check for check in CHECKS if check not in OF_CONDITIONS)
+"""The checks that are left then."""
+
 
 def check_allowed(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     """Why a command may not run now; None if it may."""
-    for check in OF_MASTERS if session.must_obey else CHECKS:
+    checks = WHILE_QUIET if session.engine.conditions.is_quiet else CHECKS
+    for check in OF_MASTERS if session.must_obey else checks:
         if reason := check(session, command, args):
             return reason
     return None

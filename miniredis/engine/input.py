@@ -66,7 +66,8 @@ def run_input(session: Session, size: int = 0) -> None:
                 engine.unblocked.append(session)
                 break
             if parser.read_ahead() and not session.flags & SPECIAL and engine.conditions.is_quiet:
-                answer_plain(session, *parser.take_ready())
+                if answer_plain(session, *parser.take_ready()) and parser.is_between:
+                    return
                 if session.flags & BLOCKED:
                     break
             request = session.take_postponed() or parser.next()

@@ -318,15 +318,18 @@ class Database:
         if event is not None:
             self.signal_modified(key, event)
 
-    def store(self, key: bytes, value: Value, event: str, *, keep_ttl: bool = False) -> None:
-        """Sets a key whether or not it exists. Overwriting a key wakes no blocked client."""
+    def store(self, key: bytes, value: Value, event: str, keep_ttl: bool = False) -> None:
+        """Sets a key whether or not it exists. Overwriting a key wakes no blocked client.
+
+        Every SET comes here: Python takes longer to call a function that has keyword-only arguments.
+        """
         old = self.lookup_write(key)
         if old is None:
             self.create(key, value, event)
             return
         self.values[key] = value
-        if not keep_ttl:
-            self.deadlines.pop(key, None)
+        if key in self.deadlines and not keep_ttl:
+            del self.deadlines[key]
         if type(old) is Stream:
             self.signal_ready(key, event)
         else:

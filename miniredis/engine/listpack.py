@@ -20,6 +20,8 @@ __all__ = [
     "around",
     "back_length_size",
     "element_size",
+    "even_body",
+    "framed",
     "integer_size",
     "pack",
     "pack_element",
@@ -148,20 +150,21 @@ def pack(elements: Sequence[bytes]) -> bytes:
 
 
 def pack_strings(texts: Sequence[bytes]) -> bytes:
-    """A listpack of strings. Those of one size are packed at once, if none of them is an integer."""
+    """A listpack of strings."""
+    return framed(even_body(texts) or b"".join(map(pack_element, texts)), len(texts))
+
+
+def even_body(texts: Sequence[bytes]) -> bytes:
+    """Strings as elements, packed at once; nothing unless they are of one size, and no integers."""
     size = len(texts[0]) if texts else 0
-    if not size or len(texts[-1]) != size or set(map(len, texts)) != {size} or may_be_integers(texts, size):
-        return pack([*map(pack_element, texts)])
+    if size < 2 or len(texts[-1]) != size or set(map(len, texts)) != {size}:
+        return b""
     head, tail = around(size)
-    return framed(head + (tail + head).join(texts) + tail, len(texts))
-
-
-def may_be_integers(texts: Sequence[bytes], size: int) -> bool:
-    """Whether one of some texts of a size begins as an integer."""
-    if size == 1 or size > LONGEST_INTEGER:
-        return size == 1
-    return bool(b"".join(texts)[::size].translate(None, NO_STARTS))
+    body = head + (tail + head).join(texts) + tail
+    firsts = body[len(head) :: len(head) + size + len(tail)]
+    return b"" if size <= LONGEST_INTEGER and firsts.translate(None, NO_STARTS) else body
 
 
 def framed(body: bytes, count: int) -> bytes:
-    return HEADER.pack(len(body) + EMPTY, min(count, UNCOUNTED)) + body + END
+    """A listpack of so many elements, which are packed and side by side."""
+    return b"".join((HEADER.pack(len(body) + EMPTY, min(count, UNCOUNTED)), body, END))

@@ -33,7 +33,8 @@ __all__ = [
 
 Handler: TypeAlias = "Callable[[Session, list[bytes]], Reply]"
 
-MOST_ARGUMENTS: Final = 1 << 31
+MOST_ARGUMENTS: Final = (1 << 30) - 1
+"""More than fit into memory. Python compares integers of up to 30 bits faster."""
 
 CATEGORIES: Final = (
     "keyspace read write set sortedset list hash string bitmap hyperloglog geo stream pubsub admin fast slow "
@@ -189,7 +190,8 @@ class Command:
         """Whether it only reads or writes data, and affects neither its client's state nor how others run."""
         flags = set(self.flags)
         does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # as scripts do
-        return bool(does_data) and not self.subcommands and not self.allowed_by
+        does_nothing = flags == {"fast"}  # PING
+        return bool(does_data or does_nothing) and not self.subcommands and not self.allowed_by
 
     @property
     def acl_categories(self) -> list[str]:

@@ -135,7 +135,8 @@ pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type
 """Encodes an array of strings, such as a request; the stub of hiredis declares another signature."""
 
 LINE_END: Final = b"\r\n"
-BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(1024))
+SHORT: Final = 1024
+BULK_HEADS: Final = tuple(b"$%d\r\n" % size for size in range(SHORT))
 """The headers of short strings, by length."""
 
 LARGE: Final = 64 * 1024
@@ -171,7 +172,7 @@ def as_it_is(value: Encoded) -> bytes:
 
 def string(text: bytes) -> Output:
     size = len(text)
-    if size < len(BULK_HEADS):
+    if size < SHORT:
         return BULK_HEADS[size] + text + LINE_END
     if size < LARGE:
         return b"$%d\r\n%b\r\n" % (size, text)

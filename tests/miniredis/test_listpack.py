@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from miniredis.engine.listpack import pack, pack_element, pack_integer, pack_strings
-from miniredis.engine.rdb.lists import NODE, runs
+from miniredis.engine.rdb.lists import BATCH, NODE, PLAIN, nodes
 from miniredis.engine.rdb.packed import even_texts, listpack_elements, read_listpack
-from miniredis.engine.rdb.reader import BadDataError
+from miniredis.engine.rdb.reader import BadDataError, Reader
 
 COUNT = 40
 
@@ -79,7 +79,12 @@ def test_an_integer_of_any_size_is_read_as_it_was_packed() -> None:
 
 
 def sizes_of_nodes(sizes: list[int]) -> list[list[int]]:
-    return [[*map(len, run)] for run in runs([b"x" * size for size in sizes])]
+    return [[*map(len, elements_of(Reader(node)))] for node in nodes([b"x" * size for size in sizes])]
+
+
+def elements_of(node: Reader) -> list[bytes]:
+    is_plain, content = node.length() == PLAIN, node.string()
+    return [content] if is_plain else read_listpack(content)
 
 
 def test_a_node_ends_before_the_element_that_does_not_fit() -> None:
@@ -95,5 +100,10 @@ def test_an_element_larger_than_a_node_has_one_of_its_own() -> None:
 def test_nodes_are_the_same_wherever_the_batches_end(size: int) -> None:
     found = sizes_of_nodes([size] * 20_000)
     assert sum(map(len, found)) == 20_000
-    assert all(len(run) == NODE // size for run in found[:-1] if size)
-    assert len(found) == 1 or size
+    assert {len(run) for run in found[:-1]} == {NODE // size if size else BATCH}
+
+
+def test_elements_of_no_size_among_others_fill_nodes_too() -> None:
+    found = sizes_of_nodes([0] * 20_000 + [1] + [0] * 20_000 + [NODE, 1])
+    assert sum(map(len, found)) == 40_003
+    assert max(map(len, found)) == BATCH

@@ -378,7 +378,7 @@ def test_a_client_that_comes_when_the_server_has_stopped_is_hung_up_on(
     with miniredis.start(loop=loop) as server:  # type: ignore[arg-type]
         with monkeypatch.context() as patched:
             patched.setattr("miniredis.tick_runner.TickRunner.connect", refused)
-            with socket.create_connection((server.host, server.port)) as client:
+            with socket.create_connection((server.host, server.port), timeout=10) as client:
                 assert client.recv(1) == b""
         with redis.Redis(server.host, server.port) as client:
             assert client.ping()

@@ -50,6 +50,15 @@ def without_number(reply: bytes) -> bytes:
     return head + found + tail.lstrip(b"0123456789")
 
 
+def test_an_argument_that_looks_like_a_request_is_none_where_its_beginning_came_behind_whole_requests() -> (
+    None
+):
+    text = b"*1\r\n$4\r\nPING\r\n"
+    begun = encode(b"GET", b"missing") * 2 + b"*2\r\n$4\r\nECHO\r\n$%d\r\n" % len(text)
+    reply, _ = feed(Engine(now=NOW), begun, text, b"\r\n")
+    assert reply == b"$-1\r\n" * 2 + b"$%d\r\n%b\r\n" % (len(text), text)
+
+
 def test_the_engine_replies_the_same_wherever_a_request_is_cut() -> None:
     check_each(SHORT, cut_everywhere)
 

@@ -58,7 +58,7 @@ def rpush(session: Session, args: list[bytes]) -> Reply:
 )
 def lpushx(session: Session, args: list[bytes]) -> Reply:
     """Adds elements at the head of a list, if the list exists."""
-    return push(session.db, args[1], args[2:], LEFT, create=False)
+    return push_existing(session.db, args[1], args[2:], LEFT)
 
 
 @command(
@@ -66,15 +66,18 @@ def lpushx(session: Session, args: list[bytes]) -> Reply:
 )
 def rpushx(session: Session, args: list[bytes]) -> Reply:
     """Adds elements at the tail of a list, if the list exists."""
-    return push(session.db, args[1], args[2:], RIGHT, create=False)
+    return push_existing(session.db, args[1], args[2:], RIGHT)
 
 
-def push(db: Database, key: bytes, elements: list[bytes], end: End, *, create: bool = True) -> int:
-    """Pushes elements in order; returns the new length, or 0 if there is no list and none may be created."""
+def push_existing(db: Database, key: bytes, elements: list[bytes], end: End) -> int:
+    """Pushes elements in order to a list that exists; returns 0 if there is none, else the new length."""
+    return 0 if db.lookup_write(key, LIST) is None else push(db, key, elements, end)
+
+
+def push(db: Database, key: bytes, elements: list[bytes], end: End) -> int:
+    """Pushes elements in order, and creates the list if needed; returns the new length."""
     values = db.lookup_write(key, LIST)
     if values is None:
-        if not create:
-            return 0
         values = deque[bytes]()
         EXTEND[end](values, elements)
         db.create(key, values, PUSH_EVENT[end])
@@ -104,14 +107,15 @@ def rpop(session: Session, args: list[bytes]) -> Reply:
 
 
 def pop(session: Session, args: list[bytes], end: End) -> Reply:
+    db, key = session.db, args[1]
     if len(args) == 2:
-        values = session.db.lookup_write(args[1], LIST)
-        return None if values is None else pop_one(session.db, args[1], values, end)
+        values = db.lookup_write(key, LIST)
+        return None if values is None else pop_one(db, key, values, end)
     if len(args) > 3:
         raise CommandError(errors.wrong_arity(args[0].lower()))
     count = read_positive(args[2])
-    values = session.db.lookup_write(args[1], LIST)
-    return NULL_ARRAY if values is None else pop_many(session.db, args[1], values, end, count)
+    values = db.lookup_write(key, LIST)
+    return NULL_ARRAY if values is None else pop_many(db, key, values, end, count)
 
 
 def pop_one(db: Database, key: bytes, values: ListValue, end: End) -> bytes:

@@ -449,8 +449,10 @@ def increment(session: Session, key: bytes, amount: int) -> int:
     value += amount
     if not MIN <= value <= MAX:
         raise CommandError(errors.INCREMENT_OVERFLOW)
-    put = db.create if text is None else db.change
-    put(key, b"%d" % value, "incrby")
+    if text is None:
+        db.create(key, b"%d" % value, "incrby")
+    else:
+        db.change(key, b"%d" % value, "incrby")
     return value
 
 

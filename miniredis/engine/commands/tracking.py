@@ -96,8 +96,9 @@ def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
     """Raises ``CommandError`` for the first prefix that overlaps with an existing or a later one."""
     first = next(iter(sorted(overlapping(given))), len(given))
     for at, prefix in enumerate(given[: first + 1]):
-        place = bisect_left(existing, prefix)  # existing prefixes do not overlap: only neighbours can
-        for other in existing[max(place - 1, 0) : place + 1]:
+        place = bisect_left(existing, prefix)  # of those that do not overlap only neighbours can
+        neighbours = existing[max(place - 1, 0) : place + 1]
+        for other in existing[:1] if b"" in existing[:1] else neighbours:  # BCAST alone adds b"" unchecked
             if overlap(prefix, other):
                 raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=False))
         if at == first:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
-from ..listpack import pack_strings
+from ..listpack import even_body, framed, pack_strings
 from .kinds import QUICKLIST_2
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
@@ -32,31 +32,46 @@ BATCH: Final = 8192
 
 def dump_list(values: ListValue) -> bytes:
     """A list, in nodes."""
-    nodes = [*map(node, runs(values))]
-    return b"".join([bytes([QUICKLIST_2]), length(len(nodes)), *nodes])
+    written = [*nodes(values)]
+    return b"".join([bytes([QUICKLIST_2]), length(len(written)), *written])
 
 
-def runs(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The elements of each node: as many as have a few KiB together, or one that is larger."""
-    rest, run, ends = iter(values), list[bytes](), [0]
+def nodes(values: Iterable[bytes]) -> Iterator[bytes]:
+    """Nodes as they are written: of as many elements as have a few KiB together, or of one that is larger."""
+    rest, run = iter(values), list[bytes]()
     while batch := [*islice(rest, BATCH)]:
         run += batch
-        ends += islice(accumulate(map(len, batch), initial=ends[-1]), 1, None)
-        at = 0
-        while ends[-1] - ends[at] > NODE:
-            end = max(bisect_right(ends, ends[at] + NODE, at) - 1, at + 1)
-            yield run[at:end]
+        body, at = even_body(run) if len(run[0]) <= NODE else b"", 0
+        width, most = len(body) // len(run), NODE // max(len(run[0]), 1)
+        for end in range(most, len(run), most) if body else ends_of(run):
+            yield packed(framed(body[at * width : end * width], most)) if body else node(run[at:end])
             at = end
-        del run[:at], ends[:at]
+        del run[:at]
     if run:
-        yield run
+        yield node(run)
+
+
+def ends_of(run: list[bytes]) -> Iterator[int]:
+    """Where nodes end, but for the last one, which may have room for more.
+
+    A node has at most ``BATCH`` elements: the sizes of empty ones say nothing.
+    """
+    ends = [*accumulate(map(len, run), initial=0)]
+    at = 0
+    while ends[-1] - ends[at] > NODE or len(run) - at > BATCH:
+        at = max(bisect_right(ends, ends[at] + NODE, at, min(at + BATCH + 1, len(ends))) - 1, at + 1)
+        yield at
 
 
 def node(run: list[bytes]) -> bytes:
-    """A node as it is written; that of a large element is a plain one."""
+    """A node of some elements; that of a large one is plain."""
     if len(run[0]) > NODE:
         return bytes([PLAIN]) + string(run[0])
-    return bytes([PACKED]) + string(pack_strings(run))
+    return packed(pack_strings(run))
+
+
+def packed(listpack: bytes) -> bytes:
+    return b"".join((bytes([PACKED]), length(len(listpack)), listpack))
 
 
 def load_list(reader: Reader) -> Steps[ListValue]:

@@ -263,7 +263,7 @@ class Loading:
         return int(digits)
 
     def _check_sum(self, *, checks: bool) -> None:
-        found = self.reader.checksum
+        found = self.reader.checksum()
         expected = int.from_bytes(self.reader.take(8), "little")
         if checks and expected and found != expected:
             raise self.refusal("the checksum is wrong: the file is damaged")

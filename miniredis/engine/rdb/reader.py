@@ -149,9 +149,8 @@ class FileReader(Reader):
             self._get(min(most, self._here + self._left))
         return self._data[self._at : self._at + most]
 
-    @property
     def checksum(self) -> int:
-        """The checksum of all that has been read."""
+        """The checksum of all that has been read; what it is computed from is forgotten."""
         self._drop()
         return self._checksum
 
