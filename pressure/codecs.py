@@ -66,7 +66,7 @@ class _Pair:
 
 
 def _plain() -> _Pair:
-    return _Pair(_payload, lambda data: data)
+    return _Pair(_payload, bytes)
 
 
 def _payload(value: Any) -> bytes:

@@ -1,9 +1,11 @@
 """The keys that make up one queue.
 
 A queue is twelve keys (pressure protocol 0.15, Queues): a list of values named ``prefix:name`` and eleven
-more that add a suffix to it. Two keys beyond the twelve belong to the reliable get that the protocol leaves
-room for: ``:unacked``, a received message that is not acknowledged yet, and ``:rejected``, the rejected
-messages. Deleting a queue deletes them, too.
+more that add a suffix to it. Five keys are beyond the twelve. Two belong to the reliable get that the
+protocol leaves room for: ``:unacked``, a received message that is not acknowledged yet, and ``:rejected``,
+the rejected messages. Three have what a client found dead, or lost, and did not wait long enough to mend
+(``healing``): ``:producer:suspect``, ``:consumer:suspect`` and ``:not_full:suspect``. Deleting a queue
+deletes them all.
 
 Rules:
     - Names are bytes. A ``str`` is encoded as UTF-8. Any byte is allowed, and a name may be empty.
@@ -33,9 +35,14 @@ SUFFIXES: Final[dict[str, bytes]] = {
     "queue": b"",
     "unacked": b":unacked",
     "rejected": b":rejected",
+    "suspect_producer": b":producer:suspect",
+    "suspect_consumer": b":consumer:suspect",
+    "suspect_token": b":not_full:suspect",
 }
 #: Those of them that are beyond the protocol's twelve.
 _BEYOND: Final = ("unacked", "rejected")
+#: Those that expire by themselves.
+_SUSPECT: Final = ("suspect_producer", "suspect_consumer", "suspect_token")
 
 DEFAULT_PREFIX: Final = b"__pressure__"
 
@@ -95,6 +102,9 @@ class Keys:
     closed: bytes
     unacked: bytes
     rejected: bytes
+    suspect_producer: bytes
+    suspect_consumer: bytes
+    suspect_token: bytes
 
     @classmethod
     def of(cls, name: bytes | str, prefix: bytes | str = DEFAULT_PREFIX) -> Keys:
@@ -106,12 +116,17 @@ class Keys:
     @property
     def twelve(self) -> tuple[bytes, ...]:
         """The protocol's own keys, ``bound`` first, in the order in which Delete removes them."""
-        return tuple(getattr(self, field) for field in SUFFIXES if field not in _BEYOND)
+        return tuple(getattr(self, field) for field in SUFFIXES if field not in _BEYOND + _SUSPECT)
 
     @property
     def all(self) -> tuple[bytes, ...]:
         """Every key that a queue may leave behind: the twelve, ``unacked`` and ``rejected``."""
         return (*self.twelve, self.unacked, self.rejected)
+
+    @property
+    def deleted(self) -> tuple[bytes, ...]:
+        """Every key that goes with the queue: ``all``, and those that would soon expire by themselves."""
+        return (*self.all, self.suspect_producer, self.suspect_consumer, self.suspect_token)
 
     def neighbours(self) -> tuple[bytes, ...]:
         """The ``:bound`` keys of queues whose keys could be mistaken for this one's.

@@ -30,6 +30,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT
 from typing import TYPE_CHECKING, Any, Final
 
@@ -142,10 +143,11 @@ class Member:
 
         Its descriptor becomes one of the null device, which may be closed in any way.
         """
-        nothing = os.open(os.devnull, os.O_RDWR)
-        with contextlib.suppress(OSError, AttributeError, ValueError):
-            os.dup2(nothing, self._socket.fileno(), inheritable=False)
-        os.close(nothing)
+        with (
+            contextlib.suppress(OSError, AttributeError, ValueError),
+            Path(os.devnull).open("r+b") as nothing,
+        ):
+            os.dup2(nothing.fileno(), self._socket.fileno(), inheritable=False)
 
 
 class Pool:

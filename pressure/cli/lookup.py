@@ -22,7 +22,7 @@ from pressure.keys import SUFFIXES, Keys, QueueKeys, hash_tag
 from pressure.kinds import overview
 from pressure.kinds.overview import OLD, PREFIX, Overview
 from pressure.protocol import Diagnosis, Operation
-from pressure.protocol.problems import no_queue
+from pressure.protocol.problems import no_such_queue
 from pressure.survey import survey
 
 QueueReport: TypeAlias = Diagnosis | Overview
@@ -62,7 +62,7 @@ def one(call: Call, old: float = OLD) -> QueueReport:
     """
     found = examine(call, (call.arguments.name,), old)
     if not found:
-        raise no_queue(call.queue(call.arguments.name).keys)
+        raise no_such_queue(call.queue(call.arguments.name).keys)
     return found[0]
 
 
@@ -74,7 +74,7 @@ def name_the_kind(call: Call, error: QueueDoesNotExistError) -> None:
     with suppress(PressureError):
         for seen in _others(call, [os.fsencode(name)], set(), OLD):
             kinds = [each for each in KINDS if each == seen.kind or _may_be(seen, each)]
-            error.args = (str(error).removesuffix("; create it first"),)
+            error.args = (str(error).partition("; ")[0],)
             there = f"there is a {seen.kind if seen.kind == 'list' else f'{seen.kind} queue'} of that name"
             if hasattr(call.arguments, "kind"):
                 error.add_note(f"{there}: give --kind {' or --kind '.join(kinds)}")

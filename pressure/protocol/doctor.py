@@ -27,7 +27,7 @@ from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.liveness import Liveness, connected, liveness_of
 from pressure.protocol.numbers import bound_in, count_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Reply, operation
-from pressure.protocol.problems import does_not_exist, holder_text
+from pressure.protocol.problems import holder_text, no_such_queue
 from pressure.protocol.queries import COUNTERS
 from pressure.protocol.role import CONSUMER, PRODUCER, Role
 
@@ -167,7 +167,7 @@ def _diagnosis(ctx: Context, replies: _Seen) -> Diagnosis | PressureError:
         return error
     seen = _Keys(*found[:8])
     if not seen.keys:
-        return does_not_exist(ctx)
+        return no_such_queue(ctx.keys)
     producer = _role(ctx, PRODUCER, found[8:10], replies.roles[:2], (left_p, idle_p), replies)
     consumer = _role(ctx, CONSUMER, found[10:], replies.roles[2:], (left_c, idle_c), replies)
     state = _state(seen, producer, consumer)

@@ -93,7 +93,7 @@ def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[P
     work: tuple[Command, ...] = ((b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
     replies = yield from take(ctx, hold, deadline, work, is_ours(ctx, hold))
     _, closed, found, bound, length, _, holder = replies
-    hold.held = holder == hold.id or isinstance(holder, ServerReplyError)
+    hold.held = holder == hold.expected or isinstance(holder, ServerReplyError)
     if values := _values(found):
         ctx.server.sizes.note(values)
         popped = Popped(values, bound, length)

@@ -10,6 +10,10 @@ Rules:
     - A server that is out of memory refuses that transaction. Then a script frees the role, if allowed.
     - All operations of a queue object share what they have observed of a holder. So a client that tries
       again and again without waiting frees the role, too.
+    - Programs that each wait for a shorter time than that share it, too. A client whose first probe found
+      the holder dead records it in the role's ``:suspect`` key. A client that has no time left takes its
+      first probe at once. If the record is old enough, that probe is the second one. Where the server
+      refuses the record, only a client that waits for long enough frees the role.
 """
 
 from __future__ import annotations
@@ -24,7 +28,16 @@ from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.liveness import probe, sign_of_life
 from pressure.protocol.lua import FREE
 from pressure.protocol.numbers import bound_in
-from pressure.protocol.operation import Batch, Command, Context, NewHold, Observation, Operation, Reply
+from pressure.protocol.operation import (
+    Batch,
+    Command,
+    Context,
+    Deadline,
+    NewHold,
+    Observation,
+    Operation,
+    Reply,
+)
 from pressure.protocol.role import CONSUMER, Role, put_back, refill, release_commands
 
 
@@ -66,15 +79,18 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
     except ServerReplyError as error:
         if error.code != "OOM" or not ctx.server.scripts:
             raise
-        (reply,) = check((yield Batch((free_by_script(ctx, role, holder, hold_id),))))
+        (reply,) = check((yield Batch((free_by_script(ctx, role, holder, hold_id, token=False),))))
         return None if reply is None else Freed(reply[0], bool(reply[1]))
 
 
-def free_by_script(ctx: Context, role: Role, holder: bytes | None, hold_id: bytes) -> Command:
-    """The same where memory is full. There a consumer has to free memory, so its role must come free."""
+def free_by_script(ctx: Context, role: Role, holder: bytes | None, hold_id: bytes, *, token: bool) -> Command:
+    """The command that frees a role where memory is full; with ``token``, it puts back the token, too.
+
+    Only consumers free memory there, so their role must come free.
+    """
     keys = ctx.keys
-    names = (role.free(keys), role.holder(keys), keys.queue, keys.unacked, keys.closed)
-    args = (released(hold_id), holder or b"", int(role is CONSUMER))
+    names = (role.free(keys), role.holder(keys), keys.queue, keys.unacked, keys.closed, keys.not_full)
+    args = (released(hold_id), holder or b"", int(role is CONSUMER), int(token))
     return (b"EVAL", FREE.text, len(names), *names, *args)
 
 
@@ -134,7 +150,7 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
     return TokenFound(limit, tokens, was_done(replies))
 
 
-def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
+def heal(ctx: Context, role: Role, holder: bytes | None, deadline: Deadline) -> Operation[bool]:
     """Free a role that ``holder`` was found to hold, if that holder is dead; whether the role was freed."""
     if holder is not None and ctx.holds.is_dead(holder):
         return (yield from _heal(ctx, role, holder))
@@ -144,30 +160,57 @@ def heal(ctx: Context, role: Role, holder: bytes | None) -> Operation[bool]:
     last = observations.get(role.name)
     lapsed = last is not None and holder is None  # a holder key expires when its lease runs out
     if last is None or (last.holder != holder and not lapsed):
-        observations[role.name] = Observation(holder, now)
-        return False
-    if now - last.since < liveness.PROBE_INTERVAL * (liveness.FIRST_PROBE if last.probe is None else 1):
+        last = observations[role.name] = Observation(holder, now)
+    if not _probe_is_due(ctx, last, now, deadline):
         return False
     seen = yield from probe(ctx)
-    observations[role.name] = Observation(holder, ctx.clock(), seen)  # the probe may have taken long
-    if last.probe is None or sign_of_life(role, last.probe, seen, ctx.holds) is not None:
+    ctx.server.last_probe = ctx.clock()  # the probe may have taken long
+    observations[role.name] = Observation(holder, ctx.server.last_probe, seen)
+    if sign_of_life(role, last.probe or seen, seen, ctx.holds) is not None:
+        return False
+    if last.probe is None and not (yield from _was_suspect(role.suspect(ctx.keys), seen.holder[role] or b"")):
         return False
     return (yield from _heal(ctx, role, holder))
 
 
-def heal_room(ctx: Context, room: bool, free: int, holder: bytes | None) -> Operation[None]:
+def _probe_is_due(ctx: Context, last: Observation, now: float, deadline: Deadline) -> bool:
+    """Whether the holder that was observed has to be probed now."""
+    first = liveness.PROBE_INTERVAL * liveness.FIRST_PROBE
+    if last.probe is not None:
+        return now - last.since >= liveness.PROBE_INTERVAL
+    return now - last.since >= first or (not deadline.waits and now - ctx.server.last_probe >= first)
+
+
+def _was_suspect(key: bytes, found: bytes) -> Operation[bool]:
+    """Whether a client has found the same at least ``PROBE_INTERVAL`` ago; if none has, record it now."""
+    recorded, left_ms = yield Batch(((b"GET", key), (b"PTTL", key)))
+    if recorded == found and isinstance(left_ms, int):
+        return 0 <= left_ms <= _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000
+    yield Batch(((b"SET", key, found, b"PX", _SUSPECT_FOR_MS),))  # a refusal does no harm
+    return False
+
+
+#: For how many milliseconds a ``:suspect`` key lasts.
+_SUSPECT_FOR_MS: Final = 3_600_000
+
+
+def heal_room(
+    ctx: Context, room: bool, free: int, holder: bytes | None, deadline: Deadline
+) -> Operation[None]:
     """Free the role of a dead consumer, and restore a lost token, for a producer that waits for room.
 
-    The token is lost if for ``PROBE_INTERVAL`` there is room, the consumer's role is free and no token comes.
+    The token is lost if for ``PROBE_INTERVAL`` there is room, the consumer's role is free and no token comes;
+    or if that was so in the last look of a client, and is so in the last look of another.
     """
     if not free:
-        yield from heal(ctx, CONSUMER, holder)
+        yield from heal(ctx, CONSUMER, holder, deadline)
     observations = ctx.server.observations
     if not (ctx.heal and free and room):
         observations.pop(_ROOM, None)
         return
     now = ctx.clock()
-    if now - observations.setdefault(_ROOM, Observation(None, now)).since >= liveness.PROBE_INTERVAL:
+    is_lost = now - observations.setdefault(_ROOM, Observation(None, now)).since >= liveness.PROBE_INTERVAL
+    if is_lost or (not deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b""))):
         observations.pop(_ROOM, None)
         yield from restore_token(ctx, owed=True)
 

@@ -17,7 +17,7 @@ from pressure.errors import QueueAlreadyExistsError
 from pressure.protocol.commands import atomic, attempt, blocking, check, executed, is_full
 from pressure.protocol.healing import heal
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation
-from pressure.protocol.problems import does_not_exist, in_use
+from pressure.protocol.problems import does_not_exist, in_use, no_such_queue
 from pressure.protocol.role import ROLES, Role
 from pressure.protocol.waits import bound_of
 from pressure.text import printable
@@ -154,7 +154,7 @@ def delete(ctx: Context, deadline: Deadline) -> Operation[None]:
     try:
         for role in ROLES:
             yield from _collect(ctx, role, deadline)
-        check((yield Batch(((b"DEL", *ctx.keys.all),))))
+        check((yield Batch(((b"DEL", *ctx.keys.deleted),))))
     except Exception as error:
         error.add_note(f"queue {ctx.keys} is half deleted: delete it again, or repair finishes it")
         raise
@@ -173,7 +173,7 @@ def _begin_delete(ctx: Context) -> Operation[None]:
         replies = check((yield Batch(((b"WATCH", keys.bound), (b"EXISTS", *keys.all)))))
         if not replies[-1]:
             yield Batch(((b"UNWATCH",),))
-            raise does_not_exist(ctx)
+            raise no_such_queue(ctx.keys)
         replies = yield Batch(atomic(*wake))
         if is_full(
             replies
@@ -192,7 +192,7 @@ def _collect(ctx: Context, role: Role, deadline: Deadline) -> Operation[None]:
     attempts = deadline.attempts()
     absent = 0.0
     while popped is None and absent < ctx.slice:
-        healed = held_by is not None and (yield from heal(ctx, role, held_by))
+        healed = held_by is not None and (yield from heal(ctx, role, held_by, deadline))
         seconds = 0.0 if healed else next(attempts, None)
         if seconds is None:
             raise in_use(ctx, role, held_by)

@@ -219,16 +219,17 @@ end
 
 -- A few at first, since only what was popped tells how long values are; what is too much goes back.
 local function pop(most)
-  local asked, bytes = 1, 0
+  local asked, bytes, popped = 1, 0, 0
   local some = call('RPOP', KEYS[6], asked)
   while some and not some.err do
     for at, value in ipairs(some) do
       bytes = bytes + #value
-      if bytes > most_bytes and #values > 0 then return return_all_but(at - 1, some) end
-      values[#values + 1] = value
+      if bytes > most_bytes and popped > 0 then return return_all_but(at - 1, some) end
+      popped = popped + 1
+      values[popped] = value
     end
-    if #some < asked or #values >= most or bytes >= most_bytes then return end
-    asked = math.min(#values, most - #values, 64)
+    if #some < asked or popped >= most or bytes >= most_bytes then return end
+    asked = math.min(3 * popped, most - popped, 64)
     some = redis.pcall('RPOP', KEYS[6], asked)
   end
 end
@@ -341,15 +342,15 @@ end
     + _END
 )
 
-#: Frees the role of a dead holder where memory is full. A server that is out of memory refuses a transaction
-#: with a push in it, but not a push of a script that has written before.
+#: Frees the role of a dead holder, or of one that gives up, where memory is full. A server that is out of
+#: memory refuses a transaction with a push in it, but not a push of a script that has written before.
 #:
-#: KEYS: the list of the role, its holder key, queue, unacked, closed. ARGV: the new value of the holder key,
-#: its expected value, whether it is the consumer's role. Returns how many messages went back, and how many
-#: marks.
+#: KEYS: the list of the role, its holder key, queue, unacked, closed, not_full. ARGV: the new value of the
+#: holder key, its expected value, whether it is the consumer's role, whether the holder has the token.
+#: Returns how many messages went back, and how many marks.
 FREE: Final = Script(
     b"""
-local free, holder, queue, unacked, closed = unpack(KEYS)
+local free, holder, queue, unacked, closed, not_full = unpack(KEYS)
 if redis.call('LLEN', free) > 0 or (redis.call('GET', holder) or '') ~= ARGV[2] then return false end
 redis.call('DEL', holder)
 redis.call('SET', holder, ARGV[1])
@@ -358,6 +359,10 @@ if ARGV[3] == '1' then
   orphans = redis.call('LLEN', unacked)
   for _ = 1, orphans do redis.call('LMOVE', unacked, queue, 'LEFT', 'RIGHT') end
   if redis.call('LLEN', closed) == 1 then mark = redis.call('LPUSH', closed, 0) - 1 end
+end
+if ARGV[4] == '1' then
+  redis.call('LPUSH', not_full, 0)
+  redis.call('LTRIM', not_full, 0, 0)
 end
 redis.call('LPUSH', free, 0)
 return {orphans, mark}

@@ -106,11 +106,13 @@ class Server:
         scripts: Whether the server runs scripts, as far as is known; False once it refused one.
         sizes: How long the queue's values are.
         observations: What was seen of the holder of each role that a client waits for, by the role's name.
+        last_probe: When an operation last took a probe.
     """
 
     scripts: bool = False
     sizes: Sizes = field(default_factory=Sizes)
     observations: dict[str, Observation] = field(default_factory=dict)
+    last_probe: float = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)

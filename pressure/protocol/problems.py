@@ -34,15 +34,18 @@ def holder_text(holder: bytes | None) -> str:
 
 
 def does_not_exist(ctx: Context) -> QueueDoesNotExistError:
-    """The error for a queue whose ``:bound`` is gone."""
-    return no_queue(ctx.keys)
+    """The error of an operation that needs the queue, whose ``:bound`` is gone."""
+    return _no_queue(ctx.keys, "create it first")
 
 
-def no_queue(keys: object) -> QueueDoesNotExistError:
-    """The error for a queue that does not exist."""
-    return QueueDoesNotExistError(
-        f"queue {keys} does not exist: it was never created, or it has been deleted; create it first"
-    )
+def no_such_queue(keys: object) -> QueueDoesNotExistError:
+    """The error of delete, doctor and the like, for which creating the queue is no help."""
+    return _no_queue(keys, "check its name, its prefix and the server")
+
+
+def _no_queue(keys: object, advice: str) -> QueueDoesNotExistError:
+    why = "it was never created, or it has been deleted"
+    return QueueDoesNotExistError(f"queue {keys} does not exist: {why}; {advice}")
 
 
 def is_closed(ctx: Context, role: Role) -> QueueClosedError:
@@ -60,7 +63,7 @@ def in_use(ctx: Context, role: Role, holder: bytes | None) -> QueueInUseError:
     """The error for a role that another client holds."""
     return QueueInUseError(
         f"queue {ctx.keys}: the {role.name} role is held by {holder_text(holder)}; if that client is dead, "
-        "a client that waits some seconds for the role frees it, and so does repair",
+        "clients that try for some seconds free the role, and so does repair",
         role.name,
         None if holder is None or is_released(holder) else holder,
     )

@@ -25,7 +25,7 @@ from pressure.protocol.healing import free_role, mark_back, restore_token, was_d
 from pressure.protocol.liveness import Probe, probe, sign_of_life
 from pressure.protocol.numbers import bound_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Pause, operation
-from pressure.protocol.problems import does_not_exist, holder_text
+from pressure.protocol.problems import holder_text, no_such_queue
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role, put_back
 
 
@@ -92,7 +92,7 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     found = _Findings()
     first = last = yield from probe(ctx)
     if not first.keys:
-        raise does_not_exist(ctx)
+        raise no_such_queue(ctx.keys)
     if not force and any(_needs_another_look(ctx, role, first) for role in ROLES):
         yield Pause(liveness.PROBE_INTERVAL)
         last = yield from probe(ctx)
@@ -166,7 +166,7 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
     # These pushes wake clients that still wait for room or for a close, when the transaction is over. A list
     # that is deleted in the same transaction wakes no client, so DEL comes after it.
     wake: tuple[Command, ...] = ((b"LPUSH", keys.not_full, 0), (b"LPUSH", keys.closed, 0, 0))
-    replies = yield Batch((*atomic(*wake), (b"DEL", *keys.all)))
+    replies = yield Batch((*atomic(*wake), (b"DEL", *keys.deleted)))
     check(replies)
     found.done.append("finished a delete that was interrupted")
 
@@ -195,7 +195,7 @@ def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None
     """Leave one token in ``:not_full`` if there is room (``restore_token``), and report it."""
     token = yield from restore_token(ctx, owed)
     if token.bound is None:
-        raise does_not_exist(ctx)
+        raise no_such_queue(ctx.keys)
     if bound_in(token.bound) is None:
         found.left.append(f"{not_a_number('bound', token.bound)}; {how_to_set_bound(ctx.keys)}")
     if token.restored:

@@ -24,15 +24,27 @@ class Role:
         name: ``"producer"`` or ``"consumer"``.
         free: The key of the list that has an element while the role is free.
         holder: The holder key.
+        suspect: The key of the holder that a client found dead and could not free yet (``healing``).
     """
 
     name: str
     free: Callable[[Keys], bytes]
     holder: Callable[[Keys], bytes]
+    suspect: Callable[[Keys], bytes]
 
 
-PRODUCER: Final = Role("producer", lambda keys: keys.producer_free, lambda keys: keys.producer)
-CONSUMER: Final = Role("consumer", lambda keys: keys.consumer_free, lambda keys: keys.consumer)
+PRODUCER: Final = Role(
+    "producer",
+    free=lambda keys: keys.producer_free,
+    holder=lambda keys: keys.producer,
+    suspect=lambda keys: keys.suspect_producer,
+)
+CONSUMER: Final = Role(
+    "consumer",
+    free=lambda keys: keys.consumer_free,
+    holder=lambda keys: keys.consumer,
+    suspect=lambda keys: keys.suspect_consumer,
+)
 ROLES: Final = (PRODUCER, CONSUMER)
 
 

@@ -75,7 +75,7 @@ def _popped(ctx: Context, hold: Hold, deadline: Deadline, refuse_closed: bool) -
             raise is_closed(ctx, PRODUCER)
         if hold.held:
             return
-        healed = yield from heal(ctx, role, before)
+        healed = yield from heal(ctx, role, before, deadline)
         seconds = 0.0 if healed else next(attempts, None)
     raise in_use(ctx, role, hold.before)
 
@@ -223,7 +223,7 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
             return (yield from _token_that_was_not_ours(ctx, hold))
         replies = yield Batch(atomic(*release))
         if is_full(replies) and ctx.server.scripts:
-            return (yield Batch((free_by_script(ctx, hold.role, holder, hold.id),)))
+            return (yield Batch((free_by_script(ctx, hold.role, holder, hold.id, token=hold.token),)))
         if replies[-1] is not None:  # else a renewed lease has changed the watched key
             return transaction_replies(replies)
 

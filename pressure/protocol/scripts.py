@@ -47,7 +47,7 @@ def eval_script(
     Raises:
         ServerReplyError: It was refused or failed.
     """
-    if not server.scripts or any(isinstance(arg, bytes) and len(arg) > MOST_BYTES for arg in args):
+    if not server.scripts or max([len(arg) for arg in args if type(arg) is bytes], default=0) > MOST_BYTES:
         return NO_SCRIPTS
     operands = (len(keys), *keys, *args)
     (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
@@ -102,7 +102,7 @@ def _taken(
 
     Returns the mode of the next script; None if there is no time left to wait.
     """
-    if (yield from heal(ctx, hold.role, answer.detail or None)):
+    if (yield from heal(ctx, hold.role, answer.detail or None, deadline)):
         return b"free"
     if not deadline.waits:
         return None

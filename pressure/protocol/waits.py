@@ -75,7 +75,7 @@ def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tup
         limit = bound_of(ctx, bound)
         if hold.token:
             return limit, length
-        yield from heal_room(ctx, limit == 0 or length < limit, free, consumer)
+        yield from heal_room(ctx, limit == 0 or length < limit, free, consumer, deadline)
     raise QueueFullError(f"queue {keys} is full")
 
 

@@ -294,6 +294,7 @@ def test_some_faults_at_every_message_are_neither_silent_nor_beyond_repair(
 FORBIDDEN = [
     ("plain", "get", "get many, empty at first"),
     ("plain", "multi", "get"),
+    ("plain", "@all", "get"),
     ("sync", "lpush", "put"),
     ("sync", "del", "put, to the bound"),
 ]

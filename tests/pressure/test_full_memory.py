@@ -80,6 +80,27 @@ def test_a_put_that_waited_for_room_gives_role_and_token_back(
     invariant(raw)
 
 
+def test_a_put_of_a_value_too_long_for_a_script_gives_role_and_token_back(
+    fill: Callable[[], object],
+    raw: redis.Redis,
+    redis_url: str,
+    task: Callable[..., Task],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pressure.protocol.scripts.MOST_BYTES", 200)
+    with Queue("jobs", url=redis_url, heal=False) as queue, Queue("jobs", url=redis_url) as other:
+        queue.create(bound=1)
+        queue.put(b"1")
+        put = task(lambda: queue.put(bytes(300)))
+        until(lambda: raw.info("clients")["blocked_clients"])
+        fill()
+        assert other.get() == b"1"
+        with pytest.raises(ServerReplyError, match="OOM") as caught:
+            put.result()
+        assert not hasattr(caught.value, "__notes__")
+        invariant(raw)
+
+
 def test_a_queue_can_be_looked_at_closed_and_deleted(
     jobs: Queue[bytes], fill: Callable[[], object], raw: redis.Redis
 ) -> None:

@@ -93,7 +93,7 @@ def test_inspect_prints_the_facts_of_each_kind(run: Run) -> None:
         assert {fact: found[fact] for fact in wanted} == wanted
     assert run("inspect", "mails", "--kind", "ring")[::2] == (
         3,
-        "pressure: queue 'mails' does not exist: it was never created, or it has been deleted; create it first\n",
+        "pressure: queue 'mails' does not exist: it was never created, or it has been deleted; check its name, its prefix and the server\n",
     )
 
 

@@ -143,13 +143,19 @@ def test_inspect_prints_all_facts_of_a_queue(run: Run) -> None:
     assert inspected == listed
 
 
-@pytest.mark.parametrize("command", ["inspect", "doctor", "length", "peek", "close", "delete", "repair"])
-def test_a_command_on_a_queue_that_does_not_exist_has_its_own_exit_status(run: Run, command: str) -> None:
-    assert run(command, "jobs") == (
-        3,
-        "",
-        "pressure: queue 'jobs' does not exist: it was never created, or it has been deleted; create it first\n",
-    )
+@pytest.mark.parametrize(
+    ("commands", "advice"),
+    [
+        (("length", "peek", "close"), "create it first"),
+        (("inspect", "doctor", "delete", "repair"), "check its name, its prefix and the server"),
+    ],
+)
+def test_a_command_on_a_queue_that_does_not_exist_has_its_own_exit_status(
+    run: Run, commands: tuple[str, ...], advice: str
+) -> None:
+    why = "it was never created, or it has been deleted"
+    for command in commands:
+        assert run(command, "jobs") == (3, "", f"pressure: queue 'jobs' does not exist: {why}; {advice}\n")
 
 
 def test_length_closed_exists_and_repair_answer_in_json(run: Run, make: Callable[..., Queue]) -> None:

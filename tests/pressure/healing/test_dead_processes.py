@@ -101,6 +101,89 @@ def test_who_only_asks_now_and_then_heals_too(make: Make, raw: redis.Redis, role
     invariant(raw)
 
 
+def try_once(make: Make, role: str, **wait: Any) -> bool:
+    """A program that starts, puts or gets one value, and ends; whether the role was free."""
+    queue = make()
+    with suppress(QueueInUseError):
+        queue.put(b"w", **wait) if role == "producer" else queue.get(**wait)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("wait", [{"block": False}, {"timeout": 0.02}], ids=["no wait", "short wait"])
+@pytest.mark.parametrize("holder", [None, ANOTHER_HOST], ids=["lease ran out", "dead"])
+@pytest.mark.parametrize("role", ROLES)
+def test_programs_that_each_wait_too_short_free_the_role_together(
+    make: Make, raw: redis.Redis, role: str, holder: bytes | None, wait: dict[str, Any]
+) -> None:
+    queue = make()
+    queue.create()
+    queue.put(b"v")
+    take(raw, role, holder or b"")
+    if holder is None:
+        raw.delete(f"{JOBS}:{role}")
+    assert not try_once(make, role, **wait)
+    assert raw.get(f"{JOBS}:{role}:suspect") == (holder or b"")
+    until(lambda: try_once(make, role, **wait), "did it come free", SOON)
+    invariant(raw)
+    queue.delete()
+    assert raw.keys(JOBS + "*") == []
+
+
+def grow_old(raw: redis.Redis, role: str, seconds: int) -> None:
+    """The holder was found dead earlier than it was."""
+    key = f"{JOBS}:{role}:suspect"
+    assert raw.pexpire(key, raw.pttl(key) - seconds * 1000)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_programs_that_each_wait_too_short_free_nothing_before_their_probes_are_far_enough_apart(
+    make: Make, raw: redis.Redis, role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_looks(monkeypatch, 1000.0)
+    queue = make()
+    queue.create()
+    queue.put(b"v")
+    take(raw, role, ANOTHER_HOST)
+    for _ in range(3):
+        assert not try_once(make, role, block=False)
+    grow_old(raw, role, 900)
+    assert not try_once(make, role, block=False)
+    grow_old(raw, role, 100)
+    assert try_once(make, role, block=False)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_that_a_holder_was_found_dead_says_nothing_about_the_next_holder(
+    make: Make, raw: redis.Redis, role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_looks(monkeypatch, 1000.0)
+    make().create()
+    take(raw, role, ANOTHER_HOST)
+    assert not try_once(make, role, block=False)
+    grow_old(raw, role, 1000)
+    raw.set(f"{JOBS}:{role}", ANOTHER_HOST + b"2")
+    assert not try_once(make, role, block=False)
+    assert raw.get(f"{JOBS}:{role}:suspect") == ANOTHER_HOST + b"2"
+
+
+def test_producers_that_each_wait_too_short_restore_a_lost_token_together(
+    make: Make, raw: redis.Redis
+) -> None:
+    make().create(1)
+    raw.delete(f"{JOBS}:not_full")
+
+    def put() -> bool:
+        with suppress(QueueFullError):
+            make().put(b"v", timeout=0.02)
+            return True
+        return False
+
+    assert not put()
+    until(put, "is there room", SOON)
+    assert raw.lrange(JOBS, 0, -1) == [b"v"]
+
+
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("last", [None, ANOTHER_HOST + b"/released"], ids=["nobody before", "after another"])
 def test_a_client_that_died_before_it_said_that_the_role_is_its_own_is_dead(

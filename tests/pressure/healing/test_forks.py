@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import pytest
 import redis
 
 from pressure import Queue, QueueInUseError
+from pressure.pool import Member
 from tests.pressure.conftest import DEADLINE, ROOT, Task, invariant, until
 from tests.tools.forking import Forked, ForkServer
 
@@ -205,3 +208,18 @@ def test_a_child_waits_neither_for_locks_nor_for_tasks_of_its_parent(
         command = [sys.executable, "-c", LOCKED, redis_url]
         with Forked(fork_server, command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
             assert process.communicate(timeout=DEADLINE)[0] == "0\n"
+
+
+def test_a_child_without_a_free_descriptor_goes_on() -> None:
+    member, before = Member(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket() as opened:
+        member.open_as(opened)
+        lowest_free = os.dup(opened.fileno())
+        os.close(lowest_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                os.dup(opened.fileno())
+            member.forget()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -23,7 +23,6 @@ from .play import (
     Play,
     as_producer,
     context,
-    get,
     pop,
 )
 
@@ -53,7 +52,8 @@ def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
 
 @pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
 def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
-    play = get(timeout=timeout).reply(*pop(NULL))
+    ctx = replace(context(), heal=False)
+    play = Play(protocol.get(ctx, Deadline.of(ctx, True, timeout))).reply(*pop(NULL))
     assert type(play.step) is Batch
     assert play.sent[0] == "RPOP :consumer_free"
     play.reply(*pop(NULL)).reply(OK)
