@@ -7,8 +7,8 @@ Each thing that a document asks for is a clause, with an id and a check. A run g
             print(outcome.clause.id, outcome.verdict, outcome.reason)
 
 ``python -m conformance`` and ``pytest --pyargs conformance`` do the same from a command line. Other commands:
-``conformance.differential`` compares two servers reply by reply, ``.histories`` judges what clients recorded,
-``.histories.exchange`` kills processes in the middle, ``.bench`` measures speed. Each has a ``--help``.
+``conformance.differential`` compares two servers reply by reply, and ``conformance.histories`` judges what
+clients recorded. Each has a ``--help``.
 """
 
 from __future__ import annotations

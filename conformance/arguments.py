@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import signal
+import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 __all__ = [
     "TARGET",
@@ -19,6 +21,7 @@ __all__ = [
     "add_seed",
     "add_target",
     "amount",
+    "as_program",
     "count",
     "one_of",
     "output_file",
@@ -27,6 +30,12 @@ __all__ = [
 
 TARGET: Final = "embedded (miniredis in this process), real (redis-server), or a redis:// URL"
 """What most commands can be given as a server; ``targets`` knows a few more."""
+
+
+def as_program(main: Callable[[], int]) -> NoReturn:
+    """Runs a command as a program, which takes what it started along when it is told to end."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    sys.exit(main())
 
 
 def add_target(parser: argparse.ArgumentParser, *, several: bool) -> None:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from .arguments import one_of
+from .arguments import as_program, one_of
 from .at_once import Task, judge_all, judge_one
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
@@ -142,6 +141,5 @@ def say(line: str) -> None:
 
 
 def script() -> None:
-    """Runs the command as a program: told to end, it takes the servers it started along."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main(at_once=True))
+    """Runs the command as a program."""
+    as_program(lambda: main(at_once=True))

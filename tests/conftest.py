@@ -53,7 +53,7 @@ def keep_bytecode() -> None:
     """Lets the workers and the processes they start keep compiled modules, which git ignores.
 
     Where Python is told to keep none, each of them would compile all that it imports: a sixth of the run. Not
-    without workers: ``tests.tools.mutation.lines`` runs so, and changes files too quickly for what is kept of them.
+    without workers: ``tests.tools.mutation`` runs so, and changes files too quickly for what is kept of them.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import redis.connection
 
-import conformance.wire.gate
+import conformance.wire.relay
 import miniredis
 from miniredis.clients import LocalConnection
 from miniredis.local import LocalSocket
@@ -49,7 +49,7 @@ def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None
         return LocalConnection.can_read(connection, timeout)
 
     # the gate between a client and its server needs the system's sockets, for select
-    patch.setattr(conformance.wire.gate, "socket", types.SimpleNamespace(**vars(socket)))
+    patch.setattr(conformance.wire.relay, "socket", types.SimpleNamespace(**vars(socket)))
     patch.setattr(socket, "create_connection", create_connection)
     patch.setattr(redis.connection.Connection, "_connect", connect_redis)
     patch.setattr(redis.connection.Connection, "can_read", can_read_redis)

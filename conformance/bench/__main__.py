@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..arguments import amount, count, output_file
+from ..arguments import amount, as_program, count, output_file
 from ..arguments import unknown as nearest
 from .chart import as_svg, groups_of
 from .guard import accept
@@ -127,11 +125,5 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-def script() -> None:
-    """Runs the command as a program: told to end, it takes the servers it started along."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    script()
+    as_program(main)

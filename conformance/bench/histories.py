@@ -31,7 +31,7 @@ def spark_to_one_process(operations: int) -> Measure:
         with session("local[*,4]", SETTINGS) as spark, tempfile.TemporaryDirectory() as folder:
             from ..histories.parquet.alone import check_alone
             from ..histories.parquet.cluster import check_on_spark
-            from ..histories.parquet.samples import write_sample
+            from .samples import write_sample
 
             path = Path(folder) / "history.parquet"
             write_sample(path, bench.effort.scaled(operations), QUEUES)

@@ -19,7 +19,7 @@ from .grammar import LEFT_OUT, Form, read_forms
 from .pair import Pair
 from .report import transcript
 from .rival import RIVALS, rival_named
-from .search import Found, Player, search
+from .search import Found, Player, converse, of_seed
 from .sizes import LARGEST
 from .tolerated import TOLERATED
 
@@ -129,10 +129,9 @@ def look(
     progress = Progress(began, (options.minutes or 0) * 60, options.commands)
     number = options.seed
     while not progress.is_over(coverage.total):
-        found = search(
+        found = converse(
             player,
-            forms,
-            number=number,
+            *of_seed(forms, number),
             examples=EXAMPLES,
             shorten=not options.as_found,
             largest=options.largest,

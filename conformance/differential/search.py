@@ -18,7 +18,7 @@ from .pair import CLIENTS, Difference, Step
 from .requests import Choose, request
 from .sizes import LARGEST, size_of
 
-__all__ = ["Found", "Player", "converse", "search", "themed"]
+__all__ = ["Found", "Player", "converse", "of_seed", "themed"]
 
 SHORTEST: Final = 30
 LONGEST: Final = 80
@@ -199,40 +199,14 @@ class Player(Protocol):
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]: ...  # noqa: D102
 
 
-def search(
-    pair: Player,
-    forms: Sequence[Form],
-    *,
-    number: int,
-    examples: int,
-    shorten: bool = True,
-    largest: int = LARGEST,
-    tick: Callable[[], None] = lambda: None,
-) -> Found | None:
-    """Plays so many conversations; one that differs, if one does.
+def of_seed(forms: Sequence[Form], number: int) -> tuple[list[Form], str]:
+    """What the conversations of a seed are made of, and their label.
 
-    Args:
-        pair: the two servers.
-        forms: what to send.
-        number: the seed: the same conversations come again with it. It chooses their theme, too; what one
-            theme has to say does not depend on which others there are.
-        examples: how many conversations.
-        shorten: makes what differs as short as can be, which takes its time.
-        largest: bytes or words that a request has at most, about.
-        tick: called after each.
+    The seed chooses a theme; what one theme has to say does not depend on which others there are.
     """
     turn, place = divmod(number, len(THEMES))
     theme = THEMES[place]
-    label = f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}"
-    return converse(
-        pair,
-        themed(forms, theme),
-        label,
-        examples=examples,
-        shorten=shorten,
-        largest=largest,
-        tick=tick,
-    )
+    return themed(forms, theme), f"{turn} {THEMES[:place].count(theme)} {' '.join(theme)}"
 
 
 def converse(

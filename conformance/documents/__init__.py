@@ -1,7 +1,7 @@
 """The documents that servers and clients follow: a package or a module for each, of clauses with their checks.
 
 To add a clause, write a function in its document's module, with the document's decorator above it and the text as
-its docstring (``registry`` has an example), and a mutant that it convicts in ``tests/tools/mutation/clauses``. A new
+its docstring (``registry`` has an example), and a mutant that it convicts in ``tests/tools/mutation/written``. A new
 module is a row in ``MODULES``.
 """
 

@@ -6,6 +6,7 @@ import hashlib
 from typing import Any, Final
 
 from ..judging.environment import Environment, expect
+from .state import claimed
 
 MEGABYTE: Final = 1 << 20
 
@@ -26,7 +27,7 @@ def claim_and_complete(env: Environment, queue: Any, *options: float) -> None:
     """Has large items claimed and completed."""
     queue.push(*LARGE[:2])
     for value in LARGE[:2]:
-        item = queue.claim(*options)
+        item = claimed(queue.claim(*options))
         expect(gist(item.data), gist(value), f"what is claimed of {gist(value)}")
         queue.complete(item)
     expect(env.redis.llen(env.key("jobs")), 0, "items that are left")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pressure import QueueDoesNotExistError
 
-from ..judging.environment import Environment, Judged, expect, expect_error
+from ..judging.environment import Environment, Judged, expect
 
 LONG: Final = 3600.0
 """Seconds; longer than any check takes."""
@@ -131,14 +131,19 @@ def consume(env: Environment, count: int) -> list[bytes]:
     return get_some(env.queue(), count)
 
 
+def claimed(item: Any) -> Any:
+    """The item that a claim returned; fails if it returned none."""
+    expect(item is not None, True, "a claim returns an item of a queue that has some")
+    return item
+
+
 class MishapError(Exception):
     """What goes wrong in a block."""
 
 
 def expect_no_queue(env: Environment, operate: Callable[[Judged], object], what: str) -> None:
     """Fails unless an operation says that there is no queue, and leaves no key."""
-    with expect_error(QueueDoesNotExistError, f"{what} no queue"):
-        env.start(lambda: operate(env.queue())).finish(f"{what} no queue")
+    env.start(lambda: operate(env.queue())).expect_error(QueueDoesNotExistError, f"{what} no queue")
     expect(count(env), 0, "keys that this left")
 
 

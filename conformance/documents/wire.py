@@ -2,8 +2,8 @@
 
 Miniredis is to answer as Redis 7.0.15 does, which decides every question of behaviour. A clause is a group of
 commands: the same seeded conversations of several clients go to miniredis and to a real Redis of its own that may be
-emptied, whichever of the two is judged. To have another group, add a row to ``GROUPS`` and one to ``TITLES``. What is
-slow to import is imported by the first check.
+emptied, whichever of the two is judged. To have another group, add a row to ``GROUPS``. What is slow to import is
+imported by the first check.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ..failure import Evidence
-from ..judging.environment import Environment, Failure
-from ..targets import real_redis
+from ..judging.environment import Environment, Failure, expect
+from ..targets import embedded, real_redis
 from ..wire import RawConnection
 from .model import Clause
 from .registry import check, declare
@@ -32,43 +32,26 @@ SHORTEN: Final = 10.0
 LIMIT: Final = 60.0
 """Seconds, some of them to make a conversation that differs shorter; without one it takes about one."""
 
-GROUPS: Final[Mapping[str, str]] = {
-    "lists": "@list",
-    "strings": "@string @bitmap @hyperloglog",
-    "hashes": "@hash",
-    "sets": "@set",
-    "sorted-sets": "@sorted-set @geo",
-    "streams": "@stream",
-    "keys": "@generic set rpush hset sadd zadd xadd",
-    "transactions": "@transactions @list set get incr del select",
-    "blocking": "blpop brpop blmove blmpop brpoplpush bzpopmin bzpopmax bzmpop xread xreadgroup xgroup|create "
-    "lpush rpush zadd xadd del rename lmove client|unblock",
-    "messages": "@pubsub client|tracking client|caching config|set set get del lpush expire",
-    "scripts": "@scripting set get lpush",
-    "server": "@server @connection set get",
-}
-"""The commands, and @groups of commands, of each clause by what follows ``wire.`` in its id."""
-
-TITLES: Final[Mapping[str, str]] = {
-    "lists": "List commands",
-    "strings": "Strings, bits and HyperLogLogs",
-    "hashes": "Hashes",
-    "sets": "Sets",
-    "sorted-sets": "Sorted sets and places on a globe",
-    "streams": "Streams and their groups",
-    "keys": "Commands on keys of every type: expiry, copies, dumps, sorting",
-    "transactions": "MULTI, EXEC and WATCH",
-    "blocking": "Commands that wait, and what wakes them",
-    "messages": "Publishing, keyspace events and tracking",
-    "scripts": "Scripts and functions",
-    "server": "Commands about the server and its clients",
-}
-"""What each group is, in words."""
+GROUPS: Final[Mapping[str, tuple[str, str]]] = {
+    "lists": ("List commands", "@list"),
+    "strings": ("Strings, bits and HyperLogLogs", "@string @bitmap @hyperloglog"),
+    "hashes": ("Hashes", "@hash"),
+    "sets": ("Sets", "@set"),
+    "sorted-sets": ("Sorted sets and places on a globe", "@sorted-set @geo"),
+    "streams": ("Streams and their groups", "@stream"),
+    "keys": ("Commands on keys of every type: expiry, copies, dumps, sorting", "@generic set rpush hset sadd zadd xadd"),
+    "transactions": ("MULTI, EXEC and WATCH", "@transactions @list set get incr del select"),
+    "blocking": ("Commands that wait, and what wakes them", "blpop brpop blmove blmpop brpoplpush bzpopmin bzpopmax bzmpop xread xreadgroup xgroup|create lpush rpush zadd xadd del rename lmove client|unblock"),
+    "messages": ("Publishing, keyspace events and tracking", "@pubsub client|tracking client|caching config|set set get del lpush expire"),
+    "scripts": ("Scripts and functions", "@scripting set get lpush"),
+    "server": ("Commands about the server and its clients", "@server @connection set get"),
+}  # fmt: skip
+"""What each clause is about, in words and as commands and @groups of commands; by what follows ``wire.`` in its id."""
 
 
 def declare_group(group: str) -> None:
     """Adds the clause of a group."""
-    text = f"{TITLES[group]}: every client hears the same bytes from miniredis and from Redis 7.0."
+    text = f"{GROUPS[group][0]}: every client hears the same bytes from miniredis and from Redis 7.0."
     needs = ("redis-7.0", "reference", *(["scripts"] if group == "scripts" else []))
     declare(Clause(f"wire.{group}", ("wire",), "Redis 7.0.15", "decided", text, needs, LIMIT))
     check(f"wire.{group}")(lambda env: compare(env, group))
@@ -76,6 +59,24 @@ def declare_group(group: str) -> None:
 
 for _group in GROUPS:
     declare_group(_group)
+
+
+@check("wire.blocking")
+def swaps_wake(env: Environment) -> None:
+    """On a server of its own, as others have databases, too; conversations seldom come to it."""
+    anew = embedded if env.address.in_process else env.address.another
+    assert anew is not None
+    for databases in (("0", "1"), ("1", "0")):
+        with anew() as address, Environment(address, env.client) as own:
+            waiter = own.connect()
+            waiter.command("SELECT", "1")
+            waiter.send("BLPOP", "k", "0")
+            own.until_blocked(1)
+            other = own.connect()
+            for words in (("RPUSH", "k", "v"), ("SWAPDB", *databases)):
+                other.command(*words)
+            what = f"what SWAPDB {' '.join(databases)} gives a waiter in database 1"
+            expect(waiter.reply(), b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", what)
 
 
 def compare(env: Environment, group: str) -> None:
@@ -88,7 +89,7 @@ def compare(env: Environment, group: str) -> None:
     another = real_redis if env.address.in_process else env.address.another
     assert another is not None
     with another(*DEBUG) as address:
-        forms = themed(all_forms(address.host, address.port), GROUPS[group].split())
+        forms = themed(all_forms(address.host, address.port), GROUPS[group][1].split())
         pair = Pair(Rival(address), Coverage(), Counter())
         try:
             found = converse(pair, forms, f"wire {group}", examples=EXAMPLES, shorten_for=SHORTEN)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ..arguments import TARGET, add_bound, add_seed, count, output_file
+from ..arguments import TARGET, add_bound, add_seed, as_program, count, output_file
 from ..clients.flavours import FLAVOURS
 from ..targets import NotInstalledError, target_named
 from .judging import judged
@@ -124,11 +122,5 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-def script() -> None:
-    """Runs the command as a program: told to end, it takes what it started along."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    script()
+    as_program(main)

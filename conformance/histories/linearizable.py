@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from .model import History, Operation, Verdict, worst
 from .models import MODELS, Model
-from .scope import keys_of, unknown_operations, unknown_verdict
+from .scope import keys_of, together, unknown_operations, unknown_verdict
 
 __all__ = ["BUDGET", "Step", "apart", "check", "search"]
 
@@ -63,24 +63,13 @@ def apart(operations: Iterable[Operation], model: Model) -> Iterator[tuple[list[
         for each in operations
         if each.name in model.operations and (each.outcome != "error" or each.error in model.errors)
     ]
-    group: dict[str, str] = {}
-
-    def first(key: str) -> str:
-        while group.setdefault(key, key) != key:
-            group[key] = key = group[group[key]]
-        return key
-
-    for _, (key, *others) in known:
-        for other in others:
-            group[first(other)] = first(key)
-        first(key)
-    keys: dict[str, list[str]] = {}
-    for key in group:
-        keys.setdefault(first(key), []).append(key)
-    mine: dict[str, list[Operation]] = {key: [] for key in keys}
-    for operation, (key, *_) in known:
-        mine[first(key)].append(operation)
-    return ((sorted(keys[key]), mine[key]) for key in keys)
+    first = together((key, other) for _, (key, *others) in known for other in others)
+    groups: dict[str, tuple[set[str], list[Operation]]] = {}
+    for operation, touched in known:
+        keys, mine = groups.setdefault(first.get(touched[0], touched[0]), (set(), []))
+        keys.update(touched)
+        mine.append(operation)
+    return ((sorted(keys), mine) for keys, mine in groups.values())
 
 
 def _searched(

@@ -19,6 +19,7 @@ __all__ = [
     "QUEUE_OPERATIONS",
     "is_known",
     "keys_of",
+    "together",
     "unknown_operations",
     "unknown_verdict",
 ]
@@ -87,6 +88,27 @@ def unknown_operations(
             for key in keys_of(operation, keys, models):
                 found.setdefault(key, operation)
     return found
+
+
+def together(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Which keys belong together, if an operation concerned one and the other.
+
+    Returns:
+        The first of the keys that belong together, by each of them but that.
+    """
+    first: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while key in first:
+            above = first[key]
+            first[key] = key = first.get(above, above)  # halves the way of those who come later
+        return key
+
+    for one, other in pairs:
+        low, high = sorted((root(one), root(other)))
+        if low != high:
+            first[high] = low
+    return {key: root(key) for key in first}
 
 
 def unknown_verdict(operation: Operation) -> Verdict:

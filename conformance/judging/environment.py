@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final, Protocol, Self, TypeVar
 
@@ -17,7 +15,7 @@ from ..failure import Evidence
 from ..targets import Address
 from ..wire import RawConnection
 from ..wire.gate import Gate
-from .limits import pauses
+from .limits import OnThread, pauses
 
 __all__ = [
     "Broken",
@@ -27,6 +25,7 @@ __all__ = [
     "Judged",
     "Running",
     "Unsupported",
+    "exactly",
     "expect",
     "expect_error",
 ]
@@ -94,6 +93,13 @@ def expect(seen: object, wanted: object, what: str) -> None:
         raise Failure(f"{what}: wanted {wanted!r}, got {seen!r}")
 
 
+def exactly(count: int, found: Sequence[T], what: str) -> Sequence[T]:
+    """What was found; fails unless there are so many."""
+    if len(found) != count:
+        raise Failure(f"{what}: wanted {count}, got {found!r}")
+    return found
+
+
 @contextmanager
 def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
     """Fails unless the block raises an error of this kind."""
@@ -106,6 +112,15 @@ def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
     except Exception as other:
         raise Failure(f"{what}: wanted {kind.__name__}, got {other!r}") from other
     raise Failure(f"{what}: wanted {kind.__name__}, nothing was raised")
+
+
+@contextmanager
+def answered(command: str) -> Iterator[None]:
+    """A command of the suite's own, which no clause is about: that it is not answered says nothing of any."""
+    try:
+        yield
+    except redis.TimeoutError:
+        raise Broken(f"the server did not answer the suite's {command} in {PATIENCE:.0f} s") from None
 
 
 class Environment:
@@ -136,7 +151,8 @@ class Environment:
         self._resources.callback(self.redis.close)
         self._resources.callback(self._remove_keys)
         try:
-            self._blocked_before = self._blocked()
+            with answered("INFO"):
+                self._blocked_before = self._blocked()
         except BaseException:
             self.redis.close()
             raise
@@ -149,9 +165,10 @@ class Environment:
                 raise unsupported
 
     def _remove_keys(self) -> None:
-        keys: Any = self.redis.keys(f"{self.prefix}*")
-        if keys:
-            self.redis.delete(*keys)
+        with answered("KEYS or DEL"):
+            keys: Any = self.redis.keys(f"{self.prefix}*")
+            if keys:
+                self.redis.delete(*keys)
 
     # Who talks to the server
 
@@ -271,25 +288,20 @@ class Environment:
         blocked: int = info["blocked_clients"]
         return blocked
 
+    def start_blocked(self, work: Callable[[], T]) -> Running[T]:
+        """Starts an operation that is to wait; returns when its client, and no other, is blocked."""
+        running = self.start(work)
+        self.until_blocked(1)
+        return running
+
     def start(self, work: Callable[[], T]) -> Running[T]:
         """Runs something on a thread of its own, such as an operation that is to wait."""
         self._running.append(Running(work))
         return self._running[-1]
 
 
-class Running(Future[T]):
+class Running(OnThread[T]):
     """Work on a thread; ``finish`` waits for it."""
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        super().__init__()
-        self._work = work
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        try:
-            self.set_result(self._work())
-        except BaseException as error:
-            self.set_exception(error)
 
     def error(self, what: str) -> BaseException | None:
         """What the work raised, if anything; fails with ``what`` if it does not end in time."""
@@ -297,6 +309,11 @@ class Running(Future[T]):
             return self.exception(PATIENCE)
         except TimeoutError:
             raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None
+
+    def expect_error(self, kind: type[Exception], what: str) -> None:
+        """Fails unless the work ends by an error of this kind in time."""
+        with expect_error(kind, what):
+            self.finish(what)
 
     def finish(self, what: str) -> T:
         """The result; fails with ``what`` if there is none in time, and raises what the work raised."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Final
+from concurrent.futures import Future
+from typing import Final, TypeVar
 
-__all__ = ["Hung", "ended_by", "pauses"]
+__all__ = ["Hung", "OnThread", "ended_by", "pauses"]
+
+T = TypeVar("T")
 
 LONGEST: Final = 0.01
 """Seconds of the longest pause between two looks."""
@@ -17,27 +20,32 @@ class Hung(Exception):  # noqa: N818  (what became of it)
     """The work did not end in time."""
 
 
+class OnThread(Future[T]):
+    """What work on a thread of its own comes to; the thread is left behind if the work hangs."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        super().__init__()
+        self._work = work
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.set_result(self._work())
+        except BaseException as error:
+            self.set_exception(error)
+
+
 def ended_by(work: Callable[[], object], limit: float) -> BaseException | None:
-    """What the work ended by, if not well. It runs on a thread, which is left behind if it hangs.
+    """What the work, on a thread of its own, ended by, if not well.
 
     Args:
         work: what to do.
         limit: seconds it may take.
     """
-    ended: list[BaseException | None] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:
-            ended.append(error)
-        else:
-            ended.append(None)
-
-    thread = threading.Thread(target=run, name="limited work", daemon=True)
-    thread.start()
-    thread.join(limit)
-    return ended[0] if ended else Hung(f"hung for {limit:.0f} s")
+    try:
+        return OnThread(work).exception(limit)
+    except TimeoutError:
+        return Hung(f"hung for {limit:.0f} s")
 
 
 def pauses(limit: float) -> Iterator[None]:

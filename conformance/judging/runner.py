@@ -213,7 +213,9 @@ def verdict_of(problem: BaseException) -> Verdict:
     """The verdict on a check that raised this: ``error`` if the clause does not forbid it."""
     if isinstance(problem, Unsupported):
         return "not asked"
-    seen = isinstance(problem, (Failure, PressureError, redis.ResponseError, TimeoutError))
+    seen = isinstance(
+        problem, (Failure, PressureError, redis.ResponseError, redis.TimeoutError, TimeoutError)
+    )
     return "violated" if seen and not isinstance(problem, (Broken, ConnectionError)) else "error"
 
 

@@ -1,7 +1,8 @@
 """What goes over the wire: raw connections, and ways to a server that hold back, lose or write down bytes.
 
-``connections`` speaks to a server in bytes; ``gate`` does something between two messages of a client;
-``recording`` writes down what was said, and ``masking`` hides the secrets in it. ``address`` is where to.
+``connections`` speaks to a server in bytes. A ``relay`` passes bytes on: ``gate`` does something between two
+messages of a client, ``recording`` writes down what was said, and ``masking`` hides the secrets in it.
+``address`` is where to.
 """
 
 from .address import Address

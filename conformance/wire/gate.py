@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import select
 import socket
-import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from .address import Address
 from .connections import ReplyEnd
+from .relay import Relay
 
 __all__ = ["Act", "Gate", "Instead"]
 
@@ -44,42 +45,28 @@ SIZE: Final = 1 << 20
 """Bytes to read at once."""
 
 
-class Gate:
-    """A listener on a free port of 127.0.0.1 that connects every client to a server.
-
-    Args:
-        address: the server.
+class Gate(Relay):
+    """A way to a server on which things happen at messages that clients send.
 
     Attributes:
         messages: how many messages came since ``arm``.
     """
 
-    def __init__(self, address: Address) -> None:
-        self._address = address
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._ends: list[socket.socket] = [self._listener]
-        self._threads: list[threading.Thread] = []
+    def __init__(self, server: Address) -> None:
+        super().__init__(server)
         self._acts: dict[int, Act] = {}
         self._problem: Exception | None = None  # what an act raised, for the thread that leaves the gate
         self.messages = 0
-        self._run(self._accept)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
-        for end in list(self._ends):
-            hang_up(end)
-        for thread in list(self._threads):
-            thread.join()
-        self._listener.close()
+        super().__exit__(*error)
         if self._problem is not None:
             raise self._problem
 
     @property
     def url(self) -> str:
         """Where the server seems to be."""
-        return self._address.at(*self._listener.getsockname()[:2]).url
+        return self.address.url
 
     def arm(self, at: int, act: Act, after: Act | None = None) -> None:
         """Lets something happen, once, at the ``at``-th message from now on, and at the one after it."""
@@ -90,41 +77,15 @@ class Gate:
         self._acts = {}
         return self.messages
 
-    def _run(self, work: Callable[[], None]) -> None:
-        thread = threading.Thread(target=work, name="gate", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-                self._ends.append(client)
-                server = socket.create_connection((self._address.host, self._address.port))
-            except OSError:
-                return  # the gate is closed
-            self._ends.append(server)
-            for end in (client, server):  # what was sent in two parts is not to wait for the other side
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._run(lambda client=client, server=server: self._pass(client, server))  # type: ignore[misc]
-
-    def _pass(self, client: socket.socket, server: socket.socket) -> None:
+    def _pass(self, _number: int, client: socket.socket, server: socket.socket) -> None:
         """Moves bytes both ways until either end hangs up, or a message or its reply is to be lost."""
-        try:
+        with suppress(OSError):
             while True:
                 readable, _, _ = select.select((client, server), (), ())
                 if server in readable and not move(server, client):
                     return
                 if client in readable and not self._message(client, server):
                     return
-        except OSError:
-            return
-        finally:
-            for end in (client, server):
-                hang_up(end)
-                end.close()
-                self._ends.remove(end)
-            self._threads.remove(threading.current_thread())
 
     def _message(self, client: socket.socket, server: socket.socket) -> bool:
         data = whole_message(client)
@@ -176,10 +137,3 @@ def move(source: socket.socket, target: socket.socket) -> bool:
     data = source.recv(SIZE)
     target.sendall(data)
     return bool(data)
-
-
-def hang_up(end: socket.socket) -> None:
-    try:
-        end.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # the other side was faster

@@ -8,15 +8,14 @@ know nothing of it: they are given its address. What they say to prove who they 
 from __future__ import annotations
 
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from .address import Address
-from .gate import hang_up
 from .masking import masked, without
+from .relay import Relay, hang_up
 
 __all__ = ["Move", "Recorder", "Side"]
 
@@ -24,9 +23,6 @@ Side: TypeAlias = Literal["client", "server"]
 
 SIZE: Final = 1 << 16
 """Bytes to read at once."""
-
-CONNECT_LIMIT: Final = 5.0
-"""Seconds that the server may take to accept a connection."""
 
 KEPT: Final = 1 << 18
 """Bytes that are kept of a recording; what comes later is passed on and counted."""
@@ -53,50 +49,23 @@ class Move:
     times: int = 1
 
 
-class Recorder:
-    """A listener on a free port of 127.0.0.1 that connects every client to a server, and writes down.
-
-    Args:
-        address: the server.
+class Recorder(Relay):
+    """A way to a server on which everything is written down.
 
     Attributes:
         lost: how many bytes were passed on and not kept.
     """
 
-    def __init__(self, address: Address) -> None:
-        self._server = address
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._over = False
-        self._ends: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
-        self._talks: list[list[Move]] = []
+    def __init__(self, server: Address) -> None:
+        super().__init__(server)
+        self._talks: dict[int, list[Move]] = {}  # by the number of the connection
         self._began = time.monotonic()
         self._number = self._kept = self.lost = 0
-
-    def __enter__(self) -> Self:
-        self._run(self._accept)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        hang_up(self._listener)
-        self._listener.close()
-        with self._lock:
-            self._over, ends = True, list(self._ends)
-        for end in ends:
-            hang_up(end)
-        for thread in list(self._threads):
-            thread.join()
-
-    @property
-    def address(self) -> Address:
-        """Where the server seems to be."""
-        return self._server.at(*self._listener.getsockname()[:2])
 
     def moves(self) -> Iterator[Move]:
         """All that was said, without secrets, connection by connection."""
         with self._lock:
-            talks = [list(talk) for talk in self._talks]
+            talks = [list(talk) for _, talk in sorted(self._talks.items())]
         for talk in talks:
             yield from self._without_secrets(talk)
 
@@ -111,51 +80,14 @@ class Recorder:
             data = next(said) if move.side == "client" else without(move.data, self._server.password)
             yield replace(move, data=data)
 
-    def _run(self, work: Callable[[], None]) -> None:
-        thread = threading.Thread(target=work, name="recorder", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return  # the recording is over
-            try:
-                server = socket.create_connection((self._server.host, self._server.port), CONNECT_LIMIT)
-            except OSError:
-                client.close()
-                continue
-            server.settimeout(None)
-            self._connect(client, server)
-
-    def _connect(self, client: socket.socket, server: socket.socket) -> None:
+    def _pass(self, number: int, client: socket.socket, server: socket.socket) -> None:
+        answers = self._run(lambda: self._move(number, "server", server, client))
+        self._move(number, "client", client, server)
+        answers.join()
         with self._lock:
-            if self._over:
-                client.close()
-                server.close()
-                return
-            self._ends += client, server
-            self._talks.append([])
-            number = len(self._talks)
-        for end in (client, server):  # what was sent in two parts is not to wait for the other side
-            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        other_is_over = threading.Event()
-        once = threading.Lock()
+            self._threads.remove(answers)
 
-        def over() -> None:
-            with once:
-                if other_is_over.is_set():
-                    self._close(client, server)
-                other_is_over.set()
-
-        self._run(lambda: self._pass(number, "client", client, server, over))
-        self._run(lambda: self._pass(number, "server", server, client, over))
-
-    def _pass(
-        self, number: int, side: Side, source: socket.socket, target: socket.socket, over: Callable[[], None]
-    ) -> None:
+    def _move(self, number: int, side: Side, source: socket.socket, target: socket.socket) -> None:
         """Moves bytes one way until that side ends, and tells the other that it has."""
         try:
             while data := source.recv(SIZE):
@@ -165,14 +97,6 @@ class Recorder:
         except OSError:
             hang_up(source)
             hang_up(target)
-        finally:
-            over()
-
-    def _close(self, *ends: socket.socket) -> None:
-        with self._lock:
-            for end in ends:
-                end.close()
-                self._ends.remove(end)
 
     def _note(self, connection: int, side: Side, data: bytes) -> None:
         with self._lock:
@@ -180,7 +104,7 @@ class Recorder:
                 self.lost += len(data)
                 return
             self._kept += len(data)
-            talk = self._talks[connection - 1]
+            talk = self._talks.setdefault(connection, [])
             last = talk[-1] if talk else None
             if last and last.side == side and last.number == self._number:
                 talk[-1] = replace(last, data=last.data + data)

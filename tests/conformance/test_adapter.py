@@ -114,9 +114,9 @@ def test_clauses_for_other_kinds_or_only_for_our_client_are_not_asked(embedded_s
 
 
 def test_a_client_that_keeps_its_role_fails(embedded_server: Address) -> None:
-    guilty = judged(embedded_server, textbook("keeps-role"), "put.gives-up", "put.pushes-left")
-    assert [each.verdict for each in guilty] == ["violated", "passed"]
-    assert "elements of the two role lists" in guilty[0].reason
+    outcomes = judged(embedded_server, textbook("keeps-role"), "put.gives-up", "put.pushes-left")
+    assert [each.verdict for each in outcomes] == ["violated", "passed"]
+    assert "elements of the two role lists" in outcomes[0].reason
 
 
 def test_a_client_that_dies_fails_and_its_last_output_is_shown(embedded_server: Address) -> None:

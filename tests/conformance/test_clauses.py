@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 import redis
 from _pytest.mark.structures import ParameterSet
 
 import pressure
-from conformance.clients.flavours import FLAVOURS
+from conformance.clients.flavours import FLAVOURS, MAKERS
 from conformance.documents import CHECKS, CLAUSES, SUITES, Clause
 from conformance.documents.registry import declare
 from conformance.judging.capabilities import LACKS, capabilities_of
@@ -156,6 +157,35 @@ def test_our_client_passes_on_a_server_that_cannot_run_scripts(monkeypatch: pyte
             client.eval("return 1", 0)
         outcomes = judge(address, [CLAUSES[f"decided.{name}"] for name in WITH_SCRIPTS])
     assert [outcome for outcome in outcomes if outcome.verdict != "passed"] == []
+
+
+DELIVERS = {
+    "ReliableQueue": ("pop", "recover", "pending", "inspect"),
+    "BackupQueue": ("claim", "requeue_stale"),
+    "RingQueue": ("claim", "claim_next"),
+}
+"""What gives messages or items, of each kind of queue."""
+
+
+@pytest.mark.parametrize(("kind", "method"), [(kind, each) for kind in DELIVERS for each in DELIVERS[kind]])
+def test_a_queue_that_delivers_nothing_violates_clauses_and_breaks_none(
+    kind: str, method: str, embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: Any, **__: Any) -> Any:
+        return None if method.startswith("claim") else []
+
+    def made(asked: str, *arguments: Any, **options: Any) -> Any:
+        queue = getattr(pressure, asked)(*arguments, **options)
+        if asked == kind:
+            monkeypatch.setattr(queue, method, nothing)
+        return queue
+
+    monkeypatch.setitem(MAKERS, "sync", made)
+    start = {"ReliableQueue": "reliable.", "BackupQueue": "backup.", "RingQueue": "ring."}[kind]
+    asked = [clause for id_, clause in CLAUSES.items() if id_.startswith(start)]
+    judged = judge(embedded_server, asked, FLAVOURS["sync"])
+    assert "violated" in {each.verdict for each in judged}
+    assert [(each.clause.id, each.reason) for each in judged if each.verdict == "error"] == []
 
 
 def test_miniredis_has_every_capability_of_redis_7_0(embedded_server: Address) -> None:

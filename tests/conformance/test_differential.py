@@ -16,14 +16,11 @@ from conformance.differential.pushes import in_front, in_some_order, without_red
 from conformance.differential.replies import split, tree
 from conformance.differential.report import transcript
 from conformance.differential.rival import RIVALS, Rival
-from conformance.differential.search import search
+from conformance.differential.search import converse, of_seed
 from conformance.differential.tolerated import TOLERATED, equal
 from conformance.targets import Address, real_redis
 from conformance.wire import RawConnection
-from tests.cases import check_each, exhaustive
-from tests.tools.mutation.clauses.model import Guilty
-from tests.tools.mutation.clauses.trial import changed_copy
-from tests.tools.mutation.comparison import LIMIT, MUTANTS, effort_to_find
+from tests.cases import exhaustive
 
 ROOT = Path(__file__).parents[2]
 REQUESTS = 2_500
@@ -56,7 +53,7 @@ def test_thousands_of_generated_requests_get_the_same_replies_from_both_servers(
 ) -> None:
     seed = 0
     while pair.coverage.total < requests:
-        found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
+        found = converse(pair, *of_seed(forms, seed), examples=EXAMPLES, largest=LARGEST)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
 
@@ -78,7 +75,7 @@ def test_every_command_is_answered_with_more_than_an_error(pair: Pair, forms: li
 
     seed = 1000
     while never_ok() and pair.coverage.total < 80 * REQUESTS:
-        found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
+        found = converse(pair, *of_seed(forms, seed), examples=EXAMPLES, largest=LARGEST)
         assert found is None, f"they differ:\n\n{transcript(found)}"
         seed += 1
     assert not never_ok(), "never answered but with an error"
@@ -89,7 +86,7 @@ def test_every_event_loop_gives_the_same_replies(name: str, forms: list[Form]) -
     with RIVALS[name]() as rival:
         pair = Pair(rival, Coverage(), Counter())
         for seed in range(1):
-            found = search(pair, forms, number=seed, examples=EXAMPLES, largest=LARGEST)
+            found = converse(pair, *of_seed(forms, seed), examples=EXAMPLES, largest=LARGEST)
             assert found is None, f"they differ:\n\n{transcript(found)}"
         pair.close()
     assert pair.coverage.total > 300
@@ -199,22 +196,3 @@ def test_a_difference_is_found_and_shown(pair: Pair, monkeypatch: pytest.MonkeyP
     assert [step for _, step in sent] == steps[:2]
     assert difference is not None
     assert difference.theirs == b"-ERR syntax error\r\n"
-
-
-def test_each_mutants_change_applies_to_the_source(tmp_path: Path) -> None:
-    def check(mutant: Guilty) -> None:
-        assert (ROOT / mutant.file).read_text().count(mutant.text) == 1
-
-    check_each({mutant.name: mutant for mutant in MUTANTS}, check)
-    changed_copy(MUTANTS[0], tmp_path)
-    assert MUTANTS[0].becomes in (tmp_path / MUTANTS[0].file).read_text()
-
-
-def test_there_are_enough_mutants() -> None:
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 30
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])
-def test_the_search_finds_each_mutant(mutant: Guilty, real: Address) -> None:
-    assert effort_to_find(mutant, seed=0), f"not found in {LIMIT} requests"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import redis
 
-from conformance.histories.exchange import Exchange, exchanged, judged
-from conformance.histories.exchange.__main__ import main
 from conformance.targets import Address
+from tests.tools.exchange import Exchange, exchanged, judged
+from tests.tools.exchange.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -84,6 +84,7 @@ def test_a_target_that_refuses_connections_is_reported(capsys: Any) -> None:
     assert "cannot connect to redis://127.0.0.1:1/0: Connection refused" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("fork_server")  # it starts before the patch, which it must not meet
 def test_a_producer_or_consumer_that_fails_is_reported(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,12 +92,13 @@ def test_a_producer_or_consumer_that_fails_is_reported(
         return popen([sys.executable, "-c", "raise SystemExit('no such end')"], **options)
 
     popen = subprocess.Popen
-    monkeypatch.setattr("conformance.histories.exchange.run.subprocess.Popen", fails)
+    monkeypatch.setattr("tests.tools.exchange.run.subprocess.Popen", fails)
     found = exchanged(Exchange(messages=5, kills=0), embedded_server)
     assert "the producer ended with 1: no such end" in found.problems
     assert "5 of 5 messages are missing" in found.problems
 
 
+@pytest.mark.usefixtures("fork_server")  # it starts before the patch, which it must not meet
 def test_an_exchange_that_is_stuck_is_reported(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,8 +106,8 @@ def test_an_exchange_that_is_stuck_is_reported(
         return popen([sys.executable, "-c", "import signal; signal.pause()"], **options)
 
     popen = subprocess.Popen
-    monkeypatch.setattr("conformance.histories.exchange.run.subprocess.Popen", waits)
-    monkeypatch.setattr("conformance.histories.exchange.run.STALLED", 0.01)
+    monkeypatch.setattr("tests.tools.exchange.run.subprocess.Popen", waits)
+    monkeypatch.setattr("tests.tools.exchange.run.STALLED", 0.01)
     begin = time.monotonic()
     found = exchanged(Exchange(messages=5, kills=2), embedded_server)
     assert "no message came for 0 s, and 0 did before" in found.problems[0]

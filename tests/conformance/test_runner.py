@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 import pressure
 from conformance import command
@@ -20,7 +21,7 @@ from conformance.documents import CHECKS, CLAUSES, Clause
 from conformance.judging import capabilities, runner
 from conformance.judging.environment import Broken, Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge_clause
-from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
+from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real, target_named
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -227,6 +228,7 @@ def test_a_reason_is_told_once_with_all_its_clauses(
         (Failure("wanted 1, got 2"), "violated"),
         (pressure.QueueFullError("no room"), "violated"),
         (TimeoutError("no reply"), "violated"),
+        (redis.TimeoutError("no reply"), "violated"),
         (Broken("the client ended"), "error"),
         (pressure.ConnectionFailedError("refused"), "error"),
         (ZeroDivisionError(), "error"),
@@ -276,6 +278,29 @@ def test_a_server_that_hangs_up_fails(embedded_server: Address) -> None:
         connection.reply()
 
     assert judge_with(check, embedded_server).reason.startswith("Hangup")
+
+
+@pytest.mark.parametrize(
+    ("paused", "ask", "verdict"),
+    [
+        ("WRITE", lambda env: env.connect().command("RPUSH", env.key("k"), "v"), "violated"),
+        ("WRITE", lambda env: env.redis.rpush(env.key("k"), "v"), "violated"),
+        ("ALL", lambda env: env.redis.rpush(env.key("k"), "v"), "error"),  # nor are keys removed
+    ],
+    ids=["raw", "redis-py", "every command"],
+)
+def test_a_command_that_is_never_answered_violates_its_clause(
+    paused: str, ask: Any, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.judging.environment.PATIENCE", 0.2)
+    monkeypatch.setattr("conformance.wire.connections.PATIENCE", 0.2)
+
+    def check(env: Environment) -> None:
+        env.connect().command("CLIENT", "PAUSE", "60000", paused)
+        ask(env)
+
+    with target_named("embedded").up() as address:
+        assert judge_with(check, address).verdict == verdict
 
 
 def test_a_clause_that_is_not_asked_says_what_the_server_lacks(
@@ -358,8 +383,6 @@ def test_sigterm_ends_the_server_that_the_run_started_and_removes_its_files(tmp_
 
 
 def test_checks_leave_no_keys_behind(embedded_server: Address) -> None:
-    import redis
-
     with redis.Redis.from_url(embedded_server.url) as client:
         client.flushall()
         judge_with(lambda env: env.created(3).put(b"v"), embedded_server)

@@ -21,8 +21,7 @@ from pressure.cli.table import COMMANDS
 from pressure.execution import Execution
 from pressure.protocol import Batch
 from pressure.spark.options import OPTIONS
-from tests.tools.mutation.clauses import PARTIES
-from tests.tools.mutation.comparison import MUTANTS
+from tests.tools.mutation.written import COMPARED, CONVICTED
 from tests.tools.simulation import HOLES, Game, replay
 from tests.tools.simulation.schedules import read, written
 
@@ -65,7 +64,7 @@ def test_the_table_of_suites_has_the_clause_count_of_every_suite() -> None:
 def test_the_counts_of_clauses_and_mutants_are_correct() -> None:
     guides = text_of("conformance/README.md") + text_of("tests/tools/README.md")
     assert re.findall(r"(\d+) (?:clauses\. |copies|faults)", guides.replace("\n", " ")) == [
-        str(len(each)) for each in (CLAUSES, PARTIES, MUTANTS)
+        str(len(each)) for each in (CLAUSES, CONVICTED, COMPARED)
     ]
 
 

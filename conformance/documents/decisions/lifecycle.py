@@ -19,8 +19,7 @@ def deleted_meanwhile(env: Environment) -> None:
         queue, other = env.created(1), env.queue()
         for _ in range(fill):
             queue.put(b"there")
-        waiting = env.start(partial(operate, other))
-        env.until_blocked(1)
+        waiting = env.start_blocked(partial(operate, other))
         env.start(queue.delete).finish("delete while somebody waits")
         expect_gone(env, waiting)
 
@@ -29,8 +28,7 @@ def deleted_meanwhile(env: Environment) -> None:
 def deleted_while_closing(env: Environment) -> None:
     queue = env.created()
     with held(env, PRODUCER):
-        closing = env.start(env.queue().shutdown)
-        env.until_blocked(1)
+        closing = env.start_blocked(env.queue().shutdown)
         delete = env.start(queue.delete)
         env.until(lambda: not env.redis.exists(env.queue_key(":bound")), "was the bound deleted")
     delete.finish("delete when the role is free again")
@@ -39,8 +37,7 @@ def deleted_while_closing(env: Environment) -> None:
 
 def expect_gone(env: Environment, waiting: Running[None]) -> None:
     """Fails unless the operation ends by saying that there is no queue, and no key is left."""
-    with expect_error(QueueDoesNotExistError, "an operation that waits when the queue is deleted"):
-        waiting.finish("an operation that waits when the queue is deleted")
+    waiting.expect_error(QueueDoesNotExistError, "an operation that waits when the queue is deleted")
     expect(count(env), 0, "keys that are left")
 
 
@@ -57,8 +54,7 @@ def role_wait_ends(env: Environment) -> None:
         put = env.start(lambda: queue.put(b"v"))
         env.until_blocked(len(others) + 1)
         env.redis.delete(env.queue_key(":bound"))
-        with expect_error(QueueDoesNotExistError, "a Put that waits for the role of a deleted queue"):
-            put.finish("a Put that waits for the role of a deleted queue")
+        put.expect_error(QueueDoesNotExistError, "a Put that waits for the role of a deleted queue")
 
 
 @decided("decided.close-twice", "Close of a closed queue 'is an error'")

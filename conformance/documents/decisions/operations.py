@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue as standard
 import time
+from typing import Final
 
 from pressure import (
     PressureError,
@@ -100,32 +101,37 @@ def one_deadline(env: Environment) -> None:
     with expect_error(QueueFullError, "put with a timeout of nothing to a full queue"):
         queue.put(b"v", timeout=0)
     queue.get()
-    with expect_error(QueueEmptyError, "get with a timeout of next to nothing"):
-        env.start(lambda: queue.get(timeout=0.0001)).finish("get with a timeout of next to nothing")
+    env.start(lambda: queue.get(timeout=0.0001)).expect_error(
+        QueueEmptyError, "get with a timeout of next to nothing"
+    )
     if time.monotonic() - began < 0.6:
         raise Failure("two waits of 0.3 s were over sooner")
 
 
 @check("decided.one-deadline")
 def one_deadline_for_two_waits(env: Environment) -> None:
-    """A slow machine is not late three times."""
+    """A slow machine is not late three times: for the role, or for what comes after it."""
     for _ in range(3):
-        lasted = seconds_of_two_waits(env, full(env, 1))
-        if lasted < 0.9:
+        lasted, error = two_waits(env, full(env, 1))
+        if lasted < 0.9 and not isinstance(error, QueueInUseError):
             break
+    expect(isinstance(error, QueueFullError), True, f"{TWO_WAITS} raises QueueFullError, and not {error!r}")
     expect(0.5 < lasted < 0.9, True, f"0.6 s for role and room together, and not {lasted:.2f} s")
 
 
-def seconds_of_two_waits(env: Environment, queue: Judged) -> float:
+def two_waits(env: Environment, queue: Judged) -> tuple[float, BaseException | None]:
+    """How many seconds a Put lasted, and what it raised: QueueInUseError if it never got the role."""
     began = time.monotonic()
     with held(env, PRODUCER):
         put = env.start(lambda: queue.put(b"v", timeout=0.6))
         env.redis.blpop([env.key("none")], 0.4)
-    with expect_error(QueueFullError, "a Put that waits for its role first, and then for room"):
-        put.finish("a Put that waits for its role first, and then for room")
+    error = put.error(TWO_WAITS)
     lasted = time.monotonic() - began
     queue.delete()
-    return lasted
+    return lasted, error
+
+
+TWO_WAITS: Final = "a Put that waits for its role first, and then for room"
 
 
 @decided("decided.empty-is-an-error", "pseudocode returns nil")
@@ -155,8 +161,10 @@ def closed_first(env: Environment) -> None:
     """A Put to a closed queue fails at once, though the role is held."""
     queue = env.created()
     queue.shutdown()
-    with held(env, PRODUCER), expect_error(QueueClosedError, "put to a closed queue whose role is held"):
-        env.start(lambda: queue.put(b"v")).finish("put to a closed queue whose role is held")
+    with held(env, PRODUCER):
+        env.start(lambda: queue.put(b"v")).expect_error(
+            QueueClosedError, "put to a closed queue whose role is held"
+        )
 
 
 @decided("decided.closed-again", "prose against pseudocode")
@@ -164,11 +172,9 @@ def closed_again(env: Environment) -> None:
     """A Put that waited for its role looks again whether the queue was closed."""
     queue = env.created()
     with held(env, PRODUCER):
-        put = env.start(lambda: queue.put(b"v"))
-        env.until_blocked(1)
+        put = env.start_blocked(lambda: queue.put(b"v"))
         env.redis.lpush(env.queue_key(":closed"), "0", "0")
-    with expect_error(QueueClosedError, "a Put that waited for its role while the queue was closed"):
-        put.finish("a Put that waited for its role while the queue was closed")
+    put.expect_error(QueueClosedError, "a Put that waited for its role while the queue was closed")
     expect(values(env), [], "what is stored")
     expect_roles_free(env)
 
@@ -200,11 +206,9 @@ def foreign_tokens(env: Environment) -> None:
 def mark_goes_back(env: Environment) -> None:
     """A Get that was woken by a close leaves both marks in place."""
     queue = env.created()
-    got = env.start(env.queue().get)
-    env.until_blocked(1)
+    got = env.start_blocked(env.queue().get)
     queue.shutdown()
-    with expect_error(QueueClosedError, "a Get that waits when the queue is closed"):
-        got.finish("a Get that waits when the queue is closed")
+    got.expect_error(QueueClosedError, "a Get that waits when the queue is closed")
     expect(length(env, ":closed"), 2, "marks")
 
 
@@ -213,8 +217,7 @@ def item_before_close(env: Environment) -> None:
     """A value that is there when the queue closes is never lost."""
     for first in ("", ":closed"):
         queue = env.created()
-        got = env.start(env.queue().get)
-        env.until_blocked(1)
+        got = env.start_blocked(env.queue().get)
         second = ":closed" if first == "" else ""
         with env.redis.pipeline() as at_once:
             for suffix in (first, second):

@@ -44,6 +44,19 @@ def is_done(env: Environment, queue: Any) -> None:
     expect_roles_free(env)
 
 
+@check("decided.reliable-done")
+@with_ours
+def an_over_filled_queue_drains_to_its_bound(env: Environment, queue: Any) -> None:
+    for value in (b"c", b"d"):
+        queue.put(value, overfill=True)
+    seen = []
+    for _ in range(3):
+        with queue.receive():
+            pass
+        seen.append((queue.length(), length(env, ":not_full")))
+    expect(seen, [(3, 0), (2, 0), (1, 1)], "length and elements of not_full after each message")
+
+
 @decided("decided.reliable-put-back", "room for 'additional data reliability'", needs=RECEIVE)
 @with_ours
 def is_put_back(env: Environment, queue: Any) -> None:
@@ -92,11 +105,9 @@ def hears_of_a_close(env: Environment) -> None:
             with queue.receive():
                 pass
 
-        receiving = env.start(receive)
-        env.until_blocked(1)
+        receiving = env.start_blocked(receive)
         env.queue().shutdown()
-        with expect_error(QueueClosedError, "a reliable get that waits when the queue is closed"):
-            receiving.finish("a reliable get that waits when the queue is closed")
+        receiving.expect_error(QueueClosedError, "a reliable get that waits when the queue is closed")
         expect(length(env, ":closed"), 2, "marks")
         expect_roles_free(env)
 
@@ -107,9 +118,20 @@ def others_see_a_get(env: Environment, queue: Any) -> None:
     """Other clients see a Get that takes long, and a Delete takes all along."""
     other = env.using(Textbook(env.address.url, env.queue_key(), LATER))
     with queue.receive():
-        getting = env.start(other.get)
-        env.until_blocked(1)
+        getting = env.start_blocked(other.get)
     expect(getting.finish("a client from the documents that gets"), b"b", "what it got")
+    queue.delete()
+    expect(count(env), 0, "keys that are left")
+
+
+@check("decided.reliable-unseen")
+@with_ours
+def a_delete_takes_other_messages_along(env: Environment, queue: Any) -> None:
+    with queue.receive() as message:
+        message.reject()
+    env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+    found = [length(env, suffix) for suffix in (":rejected", ":unacked")]
+    expect(found, [1, 1], "messages that are rejected, and that a dead consumer left")
     queue.delete()
     expect(count(env), 0, "keys that are left")
 
@@ -119,14 +141,24 @@ def others_see_a_get(env: Environment, queue: Any) -> None:
 def many(env: Environment, queue: Any) -> None:
     """Many values at once are one Put or Get after the other, by one producer or consumer."""
     expect(queue.get_many(5), [b"a", b"b"], "what is there")
-    putting = env.start(lambda: queue.put_many([b"1", b"2", b"3"]))
-    env.until_blocked(1)
+    putting = env.start_blocked(lambda: queue.put_many([b"1", b"2", b"3"]))
     expect((values(env), length(env, ":not_full")), ([b"1", b"2"], 0), "values and not_full at the bound")
     expect(bool(text(env, ":producer")), True, "the producer is named")
     expect(queue.get_many(1), [b"1"], "one of them")
     putting.finish("a run of Puts")
     expect((values(env), counters(env)), ([b"2", b"3"], [5, 5, 3, 3]), "values and counters")
     expect_roles_free(env)
+
+
+@check("decided.many")
+@with_ours
+def many_after_a_wait(env: Environment, queue: Any) -> None:
+    expect(queue.get_many(2), [b"a", b"b"], "what is there")
+    getting = env.start(lambda: queue.get_many(3))
+    env.until_blocked(1)
+    env.redis.lpush(env.queue_key(), "1", "2", "3")
+    expect(getting.finish("a run of Gets that waits for the first"), [b"1", b"2", b"3"], "what it got")
+    expect(counters(env)[2:], [5, 5], "messages and bytes consumed")
 
 
 @check("decided.reliable-put-back")

@@ -153,11 +153,9 @@ def theirs_hears_of_a_close(env: Environment, edition: Edition, bound: int) -> N
     queue, other = env.created(bound), textbook(env, edition)
     queue.put(b"left")
     expect(other.get(), b"left", "what is got")
-    waiting = env.start(other.get)
-    env.until_blocked(1)
+    waiting = env.start_blocked(other.get)
     queue.shutdown()
-    with expect_error(Shut, "a client from the documents that waits when the queue is closed"):
-        waiting.finish("a client from the documents that waits when the queue is closed")
+    waiting.expect_error(Shut, "a client from the documents that waits when the queue is closed")
     for operate in (other.get, other.shutdown, lambda: other.put(b"v")):
         with expect_error(Shut, "a client from the documents at a closed queue"):
             operate()
@@ -205,8 +203,7 @@ def theirs_is_woken_by_delete(env: Environment, edition: Edition, bound: int) ->
         queue = env.created(bound)
         for _ in range(fill):
             queue.put(b"there")
-        waiting = env.start(operate)
-        env.until_blocked(1)
+        waiting = env.start_blocked(operate)
         env.start(queue.delete).finish("delete while a client from the documents waits")
         with suppress(Gone, Shut):  # it does not look again, so that its Put is done, and deleted
             waiting.finish("a client from the documents that waits when the queue is deleted")
@@ -216,11 +213,9 @@ def theirs_is_woken_by_delete(env: Environment, edition: Edition, bound: int) ->
 @beside_each
 def theirs_deletes(env: Environment, edition: Edition, bound: int) -> None:
     queue, other = env.created(bound), textbook(env, edition)
-    got = env.start(queue.get)
-    env.until_blocked(1)
+    got = env.start_blocked(queue.get)
     env.start(other.delete).finish("a Delete by the other client while a Get waits")
-    with expect_error(QueueDoesNotExistError, "a Get that waited"):
-        got.finish("a Get that waited")
+    got.expect_error(QueueDoesNotExistError, "a Get that waited")
     expect(count(env), 0, "keys that are left")
     if bound:
         theirs_deletes_what_is_full(env, other, bound)
@@ -230,9 +225,7 @@ def theirs_deletes_what_is_full(env: Environment, other: Textbook, bound: int) -
     queue = env.created(bound)
     for _ in range(bound):
         queue.put(b"there")
-    put = env.start(lambda: queue.put(b"v"))
-    env.until_blocked(1)
+    put = env.start_blocked(lambda: queue.put(b"v"))
     env.start(other.delete).finish("a Delete by the other client while a Put waits")
-    with expect_error(QueueDoesNotExistError, "a Put that waited"):
-        put.finish("a Put that waited")
+    put.expect_error(QueueDoesNotExistError, "a Put that waited")
     expect(count(env), 0, "keys that are left")

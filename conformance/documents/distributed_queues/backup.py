@@ -7,16 +7,21 @@ from typing import Any
 
 from pressure import ItemLostError
 
-from ...judging.environment import Environment, expect, expect_error
+from ...judging.environment import PATIENCE, Environment, expect, expect_error
 from ..dying import every_death, moments_of
 from ..large import claim_and_complete
 from ..registry import check
-from ..state import LONG, MishapError
+from ..state import LONG, MishapError, claimed
 from . import IN_PROGRESS, noted, patterns
 
 
 def made(env: Environment, **options: Any) -> Any:
     return env.kind("BackupQueue", **options)
+
+
+def claim(queue: Any) -> Any:
+    """The next item, claimed; fails if there is none, and does not wait for ever."""
+    return claimed(queue.claim(timeout=PATIENCE))
 
 
 def pending(env: Environment) -> list[bytes]:
@@ -43,7 +48,7 @@ def pushes(env: Environment) -> None:
     queue = made(env)
     expect([queue.push(b"1"), queue.push(b"2", b"3")], [1, 3], "length after pushes")
     expect(pending(env), [b"1", b"2", b"3"], "what waits")
-    expect([queue.claim().data for _ in range(3)], [b"1", b"2", b"3"], "what is claimed")
+    expect([claim(queue).data for _ in range(3)], [b"1", b"2", b"3"], "what is claimed")
 
 
 @patterns("backup.claim", IN_PROGRESS)
@@ -51,7 +56,7 @@ def claims(env: Environment) -> None:
     """A claim moves an item from the pending list to the in-progress list."""
     queue = made(env)
     queue.push(b"only")
-    expect(queue.claim().data, b"only", "what is claimed")
+    expect(claim(queue).data, b"only", "what is claimed")
     expect((pending(env), processing(env)), ([], [b"only"]), "both lists")
     expect(queue.claim(block=False), None, "a claim with nothing there")
 
@@ -62,7 +67,7 @@ def completes(env: Environment) -> None:
     queue = made(env)
     queue.push(b"v", b"v", b"w")
     for _ in range(3):
-        queue.claim()
+        claim(queue)
     queue.complete(b"v")
     expect((pending(env), processing(env)), ([], [b"v", b"w"]), "both lists")
     expect(queue.requeue(b"w"), True, "whether it was put back")
@@ -76,7 +81,7 @@ def leaves(env: Environment) -> None:
     """What a consumer fails to do is on the in-progress list still."""
     queue = made(env)
     queue.push(b"v")
-    with expect_error(MishapError, "a block that ends by an error"), queue.take():
+    with expect_error(MishapError, "a block that ends by an error"), queue.take(timeout=PATIENCE):
         raise MishapError
     expect((pending(env), processing(env)), ([], [b"v"]), "both lists")
     expect([each.item.data for each in queue.in_progress()], [b"v"], "what is told to be in progress")
@@ -87,7 +92,7 @@ def by_hand(env: Environment) -> None:
     """By hand, items in progress go back to the pending list or are discarded."""
     queue = made(env)
     queue.push(b"1", b"2", b"3")
-    first, second = queue.claim(), queue.claim()
+    first, second = claim(queue), claim(queue)
     expect((queue.discard(first), queue.discard(first)), (True, False), "whether it was discarded")
     expect((queue.requeue(second), queue.requeue(second)), (True, False), "whether it was requeued")
     expect((pending(env), processing(env)), ([b"2", b"3"], []), "both lists")
@@ -99,7 +104,7 @@ def raw(env: Environment) -> None:
     queue = made(env)
     env.redis.lpush(env.key("jobs"), "theirs")
     queue.push(b"ours")
-    theirs = queue.claim()
+    theirs = claim(queue)
     ours = env.redis.lmove(env.key("jobs"), env.key("jobs:processing"), "RIGHT", "LEFT")
     expect((theirs.data, ours), (b"theirs", b"ours"), "what each claims")
     queue.complete(ours)
@@ -118,15 +123,15 @@ def dies(env: Environment) -> None:
         given_up.clear()
         queue = made(env)
         queue.push(b"1", b"2")
-        queue.claim()
+        claim(queue)
         return queue
 
     def work(queue: Any) -> None:
-        second = queue.claim(block=False)
+        second = claim(queue)
         given_up.add(second.data)
         queue.complete(second)
         queue.requeue(b"1")
-        first = queue.claim(block=False)
+        first = claim(queue)
         given_up.add(first.data)
         queue.discard(first)
 
@@ -149,8 +154,7 @@ def dies(env: Environment) -> None:
 def waits(env: Environment) -> None:
     """A claim may wait: BLMOVE."""
     queue = made(env)
-    claiming = env.start(lambda: queue.claim(timeout=10))
-    env.until_blocked(1)
+    claiming = env.start_blocked(lambda: queue.claim(timeout=10))
     env.redis.lpush(env.key("jobs"), "v")
     expect(claiming.finish("a claim that waits").data, b"v", "what it claims")
     expect((processing(env), env.redis.zcard(env.key("jobs:claims"))), ([b"v"], 1), "list and times after it")
@@ -173,7 +177,7 @@ def to_the_front(env: Environment) -> None:
     """What goes back is claimed next, the oldest first."""
     queue = aged(env)
     queue.requeue_stale(LONG)
-    expect([queue.claim().data for _ in range(3)], [b"1", b"2", b"4"], "what is claimed then")
+    expect([claim(queue).data for _ in range(3)], [b"1", b"2", b"4"], "what is claimed then")
 
 
 def aged(env: Environment) -> Any:
@@ -181,7 +185,7 @@ def aged(env: Environment) -> Any:
     queue = made(env)
     queue.push(b"1", b"2", b"3", b"4")
     for _ in range(3):
-        queue.claim()
+        claim(queue)
     age(env, "1", "2")
     return queue
 
@@ -204,7 +208,7 @@ def two_reapers(env: Environment) -> None:
     queue = made(env)
     queue.push(*items)
     for _ in items:
-        queue.claim()
+        claim(queue)
     begin = threading.Barrier(3)
 
     def reap(reaper: Any) -> list[bytes]:
@@ -222,7 +226,10 @@ def late(env: Environment) -> None:
     """Who completes what was put back is told."""
     queue = made(env)
     queue.push(b"v")
-    with expect_error(ItemLostError, "the end of a block whose item was put back"), queue.take():
+    with (
+        expect_error(ItemLostError, "the end of a block whose item was put back"),
+        queue.take(timeout=PATIENCE),
+    ):
         queue.requeue_stale(0)
     expect((pending(env), processing(env)), ([b"v"], []), "both lists")
 
@@ -240,7 +247,7 @@ def envelope(env: Environment) -> None:
     """With envelopes equal items are told apart."""
     queue = made(env, envelope=True)
     queue.push(b"v", b"v")
-    first, second = queue.claim(), queue.claim()
+    first, second = claim(queue), claim(queue)
     expect((first.value, second.value), (b"v", b"v"), "values")
     queue.complete(first)
     expect(processing(env), [second.data], "what is in progress")

@@ -10,7 +10,7 @@ from ...judging.environment import Environment, expect, expect_error
 from ..dying import moments_of
 from ..large import claim_and_complete
 from ..registry import check
-from ..state import LONG
+from ..state import LONG, claimed
 from . import IN_PROGRESS, RING, patterns
 
 
@@ -44,7 +44,7 @@ def claims(env: Environment) -> None:
     """A claim moves the item at the front to the back, and locks it."""
     queue = made(env, b"1", b"2", b"3")
     before = ring(env)
-    item = queue.claim(LONG)
+    item = claimed(queue.claim(LONG))
     expect((item.data, ring(env)), (before[0], [*before[1:], before[0]]), "what is claimed, and the buffer")
     held = item.data.decode()
     expect(env.redis.get(lock(env, held)), item.token, "the lock")
@@ -60,16 +60,16 @@ def locked(env: Environment) -> None:
     expect(queue.claim(LONG), None, "a claim that meets a locked item")
     expect(ring(env), [b"2", b"1"], "the buffer after it")
     expect(env.redis.get(lock(env, "1")), b"theirs", "the lock after it")
-    expect(queue.claim(LONG).data, b"2", "the next claim")
+    expect(claimed(queue.claim(LONG)).data, b"2", "the next claim")
 
 
 @patterns("ring.expires", RING)
 def expires(env: Environment) -> None:
     """A lock expires, and then any consumer can claim the item."""
     queue = made(env, b"v")
-    first = queue.claim(0.03)
+    first = claimed(queue.claim(0.03))
     env.until(lambda: not env.redis.exists(lock(env, "v")), "did the lock expire")
-    again = queue.claim(LONG)
+    again = claimed(queue.claim(LONG))
     expect(again.data, b"v", "what is claimed when the lock expired")
     expect(first.token != again.token, True, "each claim has a token of its own")
 
@@ -94,7 +94,7 @@ def stays(env: Environment) -> None:
         made(env, b"1", b"2")
 
     def work(queue: Any) -> None:
-        item = queue.claim_next(LONG)
+        item = claimed(queue.claim_next(LONG))
         queue.extend(item, LONG)
         done.append(item.data)
         queue.complete(item)
@@ -110,7 +110,7 @@ def stays(env: Environment) -> None:
 def token(env: Environment) -> None:
     """A lock is released and extended by whoever has it, and nobody else."""
     queue = made(env, b"v")
-    item = queue.claim(LONG)
+    item = claimed(queue.claim(LONG))
     env.redis.set(lock(env, "v"), "theirs")
     expect(queue.release(item), False, "to release another's lock")
     with expect_error(ItemLostError, "to extend another's lock"):
@@ -134,7 +134,7 @@ def one_round(env: Environment) -> None:
     """To walk on to the next item that is not locked ends after one round."""
     queue = made(env, b"1", b"2", b"3")
     env.redis.set(lock(env, "1"), "theirs")
-    expect([queue.claim_next(LONG).data for _ in range(2)], [b"2", b"3"], "what is claimed")
+    expect([claimed(queue.claim_next(LONG)).data for _ in range(2)], [b"2", b"3"], "what is claimed")
     before = ring(env)
     expect((queue.claim_next(LONG), ring(env)), (None, before), "a claim when all are locked, and the buffer")
 

@@ -9,13 +9,13 @@ from ..large import LARGE, gist
 from ..registry import check
 from . import MOVE, notes
 from .talk import (
+    ABC,
     NULL,
     NULL_ARRAY,
-    OK,
-    WRONG_TYPE,
     Talk,
     array,
     bulk,
+    exchange,
     expect_served,
     expect_still_waiting,
     number,
@@ -25,28 +25,16 @@ from .talk import (
 WAITERS: Final = 10
 
 
-@notes("list.block.at-once", "4")
-def at_once(env: Environment) -> None:
-    """With an element there, the reply is at once, from the first key that has one in the command's
-    order; keys behind it do not matter."""
-    talk = Talk(env, "a", "b", "c")
-    talk.ask("RPUSH c 3")
-    talk.ask("RPUSH b 2")
-    talk.expect("BLPOP a b c 0", array(talk.key("b"), b"2"))
-    talk.expect("BRPOP a b c 0", array(talk.key("c"), b"3"))
-    talk.ask("SET s v")
-    talk.ask("RPUSH b 4")
-    talk.expect("BLPOP a b s 0", array(talk.key("b"), b"4"))
-
-
-@notes("list.block.registers", "4", needs=("blocked-count",))
-def registers(env: Environment) -> None:
-    """Otherwise the client is blocked, and INFO counts it."""
-    first, second = waiters(env, "BLPOP k 0", "BLPOP t 0")
-    other = Talk(env)
-    other.ask("RPUSH k v")
-    expect_served(first, array(first.key("k"), b"v"))
-    expect_still_waiting(env, second)
+exchange(
+    "list.block.at-once", "4", "With an element there, the reply is at once, from the first key that has one in the command's order; keys behind it do not matter.",
+    "RPUSH c 3", "RPUSH b 2", "BLPOP a b c 0 => [b 2]", "BRPOP a b c 0 => [c 3]", "SET s v", "RPUSH b 4",
+    "BLPOP a b s 0 => [b 4]", keys=ABC,
+)  # fmt: skip
+exchange(
+    "list.block.registers", "4", "Otherwise the client is blocked, and INFO counts it.",
+    "first: BLPOP k 0", "second: BLPOP t 0", "RPUSH k v", "first <= [k v]", "second waits",
+    needs=("blocked-count",),
+)  # fmt: skip
 
 
 @notes("list.block.holds-input", "4", level="decided")
@@ -82,17 +70,11 @@ def inside_transaction(env: Environment) -> None:
     talk.expect("EXEC", b"*6\r\n" + NULL_ARRAY + NULL_ARRAY + NULL + number(2) + taken)
 
 
-@notes("list.block.wakes-on-push", "4")
-def wakes_on_push(env: Environment) -> None:
-    """A push wakes the client that waits, and so does a move to its list (the notes name LPUSH and RPUSH
-    alone)."""
-    for line in ("LPUSH k v", "RPUSH k v", "RPOPLPUSH a k"):
-        (waiter,) = waiters(env, "BLPOP k 0")
-        other = Talk(env, "a")
-        other.ask("RPUSH a v")
-        other.ask(line)
-        expect_served(waiter, array(waiter.key("k"), b"v"))
-        other.ask("DEL a")
+exchange(
+    "list.block.wakes-on-push", "4", "A push wakes the client that waits, and so does a move to its list (the notes name LPUSH and RPUSH alone).",
+    "first: BLPOP k 0", "LPUSH k v", "first <= [k v]", "first: BLPOP k 0", "RPUSH k v", "first <= [k v]",
+    "RPUSH t v", "first: BLPOP k 0", "RPOPLPUSH t k", "first <= [k v]",
+)  # fmt: skip
 
 
 @notes("list.block.fifo", "4")
@@ -106,23 +88,24 @@ def fifo(env: Environment) -> None:
         expect_served(waiter, array(waiter.key("k"), b"%d" % place), f"the waiter in place {place}")
 
 
-@notes("list.block.one-push-many", "4")
-def one_push_many(env: Environment) -> None:
-    """One push of several elements serves as many clients, in order (the notes speak of one client)."""
-    first, second, third = waiters(env, "BLPOP k 0", "BRPOP k 0", "BLPOP k 0")
-    Talk(env).expect("LPUSH k 1 2 3", number(3))  # the list is 3 2 1
-    for waiter, element in ((first, b"3"), (second, b"1"), (third, b"2")):
-        expect_served(waiter, array(waiter.key("k"), element))
+@check("list.block.fifo")
+def fifo_whatever_the_timeouts(env: Environment) -> None:
+    line = waiters(env, "BLPOP k 0", "BLPOP k 60", "BLPOP k 30")
+    Talk(env).ask("RPUSH k 0 1 2")
+    for place, waiter in enumerate(line):
+        wanted = array(waiter.key("k"), b"%d" % place)
+        expect_served(waiter, wanted, f"the waiter in place {place}, of waiters with different timeouts")
 
 
-@notes("list.block.push-reply", "4")
-def push_reply(env: Environment) -> None:
-    """The pusher hears the length its push made, taken elements included."""
-    waiter, *_ = waiters(env, "BLPOP k 0")
-    other = Talk(env)
-    other.expect("RPUSH k 1 2 3", number(3))
-    expect_served(waiter, array(waiter.key("k"), b"1"))
-    other.expect("LLEN k", number(2))
+exchange(
+    "list.block.one-push-many", "4", "One push of several elements serves as many clients, in order (the notes speak of one client).",
+    "first: BLPOP k 0", "second: BRPOP k 0", "third: BLPOP k 0", "LPUSH k 1 2 3 => 3", "first <= [k 3]",
+    "second <= [k 1]", "third <= [k 2]",
+)  # fmt: skip
+exchange(
+    "list.block.push-reply", "4", "The pusher hears the length its push made, taken elements included.",
+    "first: BLPOP k 0", "RPUSH k 1 2 3 => 3", "first <= [k 1]", "LLEN k => 2",
+)  # fmt: skip
 
 
 @notes("list.block.atomic", "4")
@@ -135,20 +118,11 @@ def atomic(env: Environment) -> None:
     expect_served(waiter, array(waiter.key("k"), b"v"))
 
 
-@notes("list.block.after-transaction", "4")
-def after_transaction(env: Environment) -> None:
-    """Pushes inside MULTI serve when EXEC is done, not before; what is gone by then serves nobody."""
-    (waiter,) = waiters(env, "BLPOP k 0")
-    other = Talk(env)
-    for line in ("MULTI", "RPUSH k 1", "DEL k"):
-        other.ask(line)
-    other.expect("EXEC", b"*2\r\n" + number(1) + number(1))
-    expect_still_waiting(env, waiter)
-    for line in ("MULTI", "RPUSH k 1", "LPUSH k 2", "LLEN k"):
-        other.ask(line)
-    expect_still_waiting(env, waiter)
-    other.expect("EXEC", b"*3\r\n" + number(1) + number(2) + number(2))
-    expect_served(waiter, array(waiter.key("k"), b"2"))
+exchange(
+    "list.block.after-transaction", "4", "Pushes inside MULTI serve when EXEC is done, not before; what is gone by then serves nobody.",
+    "first: BLPOP k 0", "MULTI", "RPUSH k 1", "DEL k", "EXEC => (1 1)", "first waits", "MULTI", "RPUSH k 1",
+    "LPUSH k 2", "LLEN k", "first waits", "EXEC => (1 2 2)", "first <= [k 2]",
+)  # fmt: skip
 
 
 @notes("list.block.several-keys", "4")
@@ -170,15 +144,11 @@ def several_keys(env: Environment) -> None:
         other.ask("DEL a b c")
 
 
-@notes("list.block.first-ready", "4", needs=("order:ready",))
-def first_ready(env: Environment) -> None:
-    """When several of its keys become ready at once, the one that was ready first serves it."""
-    (waiter,) = waiters(env, "BLPOP a b 0")
-    other = Talk(env, "a", "b")
-    for line in ("MULTI", "RPUSH b 2", "RPUSH a 1", "EXEC"):
-        other.ask(line)
-    expect_served(waiter, array(waiter.key("b"), b"2"))
-    other.expect("LLEN a", number(1))
+exchange(
+    "list.block.first-ready", "4", "When several of its keys become ready at once, the one that was ready first serves it.",
+    "first: BLPOP a b 0", "MULTI", "RPUSH b 2", "RPUSH a 1", "EXEC", "first <= [b 2]", "LLEN a => 1",
+    needs=("order:ready",), keys=ABC,
+)  # fmt: skip
 
 
 @notes("list.block.ready-in-order", "4", level="decided")
@@ -202,6 +172,17 @@ def ready_in_order(env: Environment) -> None:
         other.ask("DEL t")
 
 
+@check("list.block.ready-in-order")
+def a_chain_waits_for_keys_that_were_ready_before(env: Environment) -> None:
+    movers = waiters(env, "BRPOPLPUSH a c 0", "BRPOPLPUSH b t 0", "BRPOPLPUSH c t 0")
+    other = Talk(env, "a", "b", "c")
+    for line in ("MULTI", "RPUSH a from-a", "RPUSH b from-b", "EXEC"):
+        other.ask(line)
+    for mover, element in zip(movers, (b"from-a", b"from-b", b"from-a"), strict=True):
+        expect_served(mover, bulk(element))
+    other.expect("LRANGE t 0 -1", array(b"from-a", b"from-b"))  # c became ready after b
+
+
 @notes("list.block.timeout-clears", "4")
 def timeout_clears(env: Environment) -> None:
     """A client whose time is over takes nothing afterwards, from none of its keys."""
@@ -218,17 +199,11 @@ def timeout_clears(env: Environment) -> None:
     talk.expect("PING", b"+PONG\r\n")
 
 
-@notes("list.block.served-in-time", "4")
-def served_in_time(env: Environment) -> None:
-    """A client that was served in time does not hear that this wait is over."""
-    (waiter,) = waiters(env, "BLPOP k 0.5")
-    other = Talk(env)
-    other.expect("RPUSH k v", number(1))
-    expect_served(waiter, array(waiter.key("k"), b"v"))
-    waiter.send("BLPOP t 0")
-    env.until_blocked(1)
-    other.expect("BLPOP none 0.6", NULL_ARRAY)  # by now the first wait would be over
-    expect_still_waiting(env, waiter)
+exchange(
+    "list.block.served-in-time", "4", "A client that was served in time does not hear that this wait is over.",
+    "first: BLPOP k 0.5", "RPUSH k v => 1", "first <= [k v]", "first: BLPOP t 0", "BLPOP none 0.6 => nil array",
+    "first waits",
+)  # fmt: skip
 
 
 @notes("list.block.disconnect", "4")
@@ -244,39 +219,33 @@ def disconnect(env: Environment) -> None:
     other.expect("LLEN b", number(1))
 
 
-@notes("list.block.other-type", "4")
-def other_type(env: Environment) -> None:
-    """A key that becomes another type serves nobody; the waiters keep their places."""
-    first, second = waiters(env, "BLPOP k 0", "BLPOP k 0")
+exchange(
+    "list.block.other-type", "4", "A key that becomes another type serves nobody; the waiters keep their places.",
+    "first: BLPOP k 0", "second: BLPOP k 0", "SET k v => +OK", "DEL k", "first waits", "RPUSH k 1 2",
+    "first <= [k 1]", "second <= [k 2]",
+)  # fmt: skip
+exchange(
+    "list.block.chain", "4", "An element that BLMOVE moves serves those who wait for its target.",
+    "first: BLMOVE a b LEFT LEFT 0", "second: BLMOVE b c LEFT LEFT 0", "third: BLPOP c 0", "RPUSH a v => 1",
+    "first <= 'v'", "second <= 'v'", "third <= [c v]", "EXISTS a b c => 0", needs=MOVE, keys=ABC,
+)  # fmt: skip
+exchange(
+    "list.block.wrong-target", "4", "A BLMOVE whose target has another type hears so; the element goes to the next in line.",
+    "SET s v => +OK", "first: BLMOVE k s LEFT LEFT 0", "second: BLPOP k 0", "RPUSH k 1 => 1",
+    "first <= -WRONGTYPE", "second <= [k 1]", needs=MOVE,
+)  # fmt: skip
+
+
+@check("list.block.other-type")
+def a_list_in_place_of_a_string_serves_nobody(env: Environment) -> None:
+    (waiter,) = waiters(env, "BLPOP k 0")
     other = Talk(env)
-    other.expect("SET k v", OK)
-    other.ask("DEL k")
-    expect_still_waiting(env, first, 2)
-    other.ask("RPUSH k 1 2")
-    expect_served(first, array(first.key("k"), b"1"))
-    expect_served(second, array(second.key("k"), b"2"))
-
-
-@notes("list.block.chain", "4", needs=MOVE)
-def chain(env: Environment) -> None:
-    """An element that BLMOVE moves serves those who wait for its target."""
-    first, second, third = waiters(env, "BLMOVE a b LEFT LEFT 0", "BLMOVE b c LEFT LEFT 0", "BLPOP c 0")
-    other = Talk(env, "a", "b", "c")
-    other.expect("RPUSH a v", number(1))
-    expect_served(first, bulk(b"v"))
-    expect_served(second, bulk(b"v"))
-    expect_served(third, array(third.key("c"), b"v"))
-    other.expect("EXISTS a b c", number(0))
-
-
-@notes("list.block.wrong-target", "4", needs=MOVE)
-def wrong_target(env: Environment) -> None:
-    """A BLMOVE whose target has another type hears so; the element goes to the next in line."""
-    Talk(env).expect("SET s v", OK)
-    first, second = waiters(env, "BLMOVE k s LEFT LEFT 0", "BLPOP k 0")
-    Talk(env).expect("RPUSH k 1", number(1))
-    expect_served(first, WRONG_TYPE)
-    expect_served(second, array(second.key("k"), b"1"))
+    for line in ("SET k v", "RPUSH t 1", "SORT t STORE k", "RPUSH k 2"):
+        other.ask(line)
+    expect_still_waiting(env, waiter)
+    for line in ("DEL k", "RPUSH k 3"):
+        other.ask(line)
+    expect_served(waiter, array(waiter.key("k"), b"3"))
 
 
 @check("list.block.wakes-on-push")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...judging.environment import Environment, expect
 from . import COUNT, MOVE, notes
-from .talk import NULL_ARRAY, Talk, array, bulk, exchange, expect_served, number, waiters
+from .talk import Talk, array, exchange, expect_served, waiters
 
 exchange(
     "list.reliable.take", "5", "To take is to move an item to a processing list: it is always in one of the two.",
@@ -31,31 +31,16 @@ exchange(
     "LPUSH k 1 2 => 2", "LMOVE k t RIGHT LEFT => '1'", "LREM t 1 1 => 1", "LMOVE k t RIGHT LEFT => '2'", "LREM t 1 2 => 1",
     "EXISTS k t => 0", needs=MOVE,
 )  # fmt: skip
-
-
-@notes("list.matrix.blocking", "6")
-def matrix_blocking(env: Environment) -> None:
-    """A blocking pop at once, after a push, and timed out."""
-    talk = Talk(env)
-    talk.ask("RPUSH k 1")
-    talk.expect("BLPOP k 0", array(talk.key("k"), b"1"))
-    (waiter,) = waiters(env, "BLPOP k 0")
-    talk.expect("RPUSH k 2", number(1))
-    expect_served(waiter, array(waiter.key("k"), b"2"))
-    talk.expect("BLPOP k 0.02", NULL_ARRAY)
-
-
-@notes("list.matrix.last-pop", "6")
-def matrix_last_pop(env: Environment) -> None:
-    """The last pop deletes the key."""
-    talk = Talk(env)
-    for pop in ("LPOP", "RPOP"):
-        talk.expect("RPUSH k a b", number(2))
-        for left in (1, 0):
-            talk.ask(f"{pop} k")
-            expect(talk.ask("EXISTS k"), number(left), f"EXISTS after {pop}")
-
-
+exchange(
+    "list.matrix.blocking", "6", "A blocking pop at once, after a push, and timed out.",
+    "RPUSH k 1", "BLPOP k 0 => [k 1]", "first: BLPOP k 0", "RPUSH k 2 => 1", "first <= [k 2]",
+    "BLPOP k 0.02 => nil array",
+)  # fmt: skip
+exchange(
+    "list.matrix.last-pop", "6", "The last pop deletes the key.",
+    "RPUSH k a b => 2", "LPOP k", "EXISTS k => 1", "LPOP k", "EXISTS k => 0", "RPUSH k a b => 2", "RPOP k",
+    "EXISTS k => 1", "RPOP k", "EXISTS k => 0",
+)  # fmt: skip
 exchange(
     "list.matrix.cross-list", "6", "A move between two lists happens wholly or not at all.",
     "SET s v => +OK", "RPUSH k 1 2 => 2", "LMOVE k t LEFT RIGHT => '1'", "LRANGE k 0 -1 => [2]",
@@ -90,19 +75,11 @@ exchange(
     "list.matrix.ack", "6", "LREM acknowledges one item in the processing list.",
     "LPUSH t one two three => 3", "LREM t 1 two => 1", "LREM t 1 two => 0", "LRANGE t 0 -1 => [three one]",
 )  # fmt: skip
-
-
-@notes("list.matrix.move-wakes", "6", needs=MOVE)
-def matrix_move_wakes(env: Environment) -> None:
-    """A BLMOVE from right to left waits, and moves what is pushed."""
-    (waiter,) = waiters(env, "BLMOVE k t RIGHT LEFT 0")
-    other = Talk(env)
-    other.expect("LPUSH k job", number(1))
-    expect_served(waiter, bulk(b"job"))
-    other.expect("LRANGE t 0 -1", array(b"job"))
-    other.expect("EXISTS k", number(0))
-
-
+exchange(
+    "list.matrix.move-wakes", "6", "A BLMOVE from right to left waits, and moves what is pushed.",
+    "first: BLMOVE k t RIGHT LEFT 0", "LPUSH k job => 1", "first <= 'job'", "LRANGE t 0 -1 => [job]",
+    "EXISTS k => 0", needs=MOVE,
+)  # fmt: skip
 exchange(
     "list.matrix.key-order", "6", "Of several keys with elements the first in the command serves.",
     "RPUSH k 1 2 => 2", "RPUSH t 3 4 => 2", "BLPOP t k 0 => [t 3]", "BRPOP k t 0 => [k 2]", "BLPOP k t 0 => [k 1]",

@@ -13,7 +13,6 @@ from .talk import (
     exchange,
     expect_lasting,
     expect_served,
-    expect_still_waiting,
     number,
     waiters,
 )
@@ -22,16 +21,10 @@ exchange(
     "list.bpop.reply", "2, BLPOP / BRPOP", "A blocking pop answers the key and the element.",
     "RPUSH k 1 2 3 => 3", "BLPOP k 0 => [k 1]", "BRPOP k 0 => [k 3]",
 )  # fmt: skip
-
-
-@notes("list.bpop.timeout-zero", "2, BLPOP / BRPOP")
-def bpop_timeout_zero(env: Environment) -> None:
-    """A timeout of 0 waits until there is an element."""
-    (waiter,) = waiters(env, "BRPOP k 0")
-    Talk(env).ask("LPUSH k v")
-    expect_served(waiter, array(waiter.key("k"), b"v"))
-
-
+exchange(
+    "list.bpop.timeout-zero", "2, BLPOP / BRPOP", "A timeout of 0 waits until there is an element.",
+    "first: BRPOP k 0", "LPUSH k v", "first <= [k v]",
+)  # fmt: skip
 exchange(
     "list.bpop.timed-out", "2, BLPOP / BRPOP", "When the time is over the reply is a null array.",
     "BLPOP k 0.02 => nil array", "BRPOP k t 0.02 => nil array", "EXISTS k t => 0",
@@ -62,19 +55,11 @@ exchange(
     "RPUSH k 1 2 3 => 3", "BLMOVE k t RIGHT LEFT 0 => '3'", "BLMOVE k t RIGHT LEFT 0 => '2'",
     "BLMOVE k t LEFT RIGHT 0 => '1'", "LRANGE t 0 -1 => [2 3 1]", "EXISTS k => 0", needs=MOVE,
 )  # fmt: skip
-
-
-@notes("list.blmove.waits", "2, LMOVE / BLMOVE", needs=MOVE)
-def blmove_waits(env: Environment) -> None:
-    """BLMOVE waits when the source is empty."""
-    (waiter,) = waiters(env, "BLMOVE k t RIGHT LEFT 0")
-    other = Talk(env)
-    other.expect("RPUSH t m", number(1))
-    expect_still_waiting(env, waiter)
-    other.expect("RPUSH k u v", number(2))
-    other.expect("LRANGE t 0 -1", array(b"v", b"m"))
-    other.expect("LRANGE k 0 -1", array(b"u"))
-    expect_served(waiter, bulk(b"v"))
+exchange(
+    "list.blmove.waits", "2, LMOVE / BLMOVE", "BLMOVE waits when the source is empty.",
+    "first: BLMOVE k t RIGHT LEFT 0", "RPUSH t m => 1", "first waits", "RPUSH k u v => 2",
+    "LRANGE t 0 -1 => [v m]", "LRANGE k 0 -1 => [u]", "first <= 'v'", needs=MOVE,
+)  # fmt: skip
 
 
 @notes("list.blmove.timed-out", "2, LMOVE / BLMOVE", needs=MOVE)

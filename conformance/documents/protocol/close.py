@@ -20,8 +20,7 @@ def waits_for_role(env: Environment) -> None:
     """A Close waits while another client is the producer."""
     queue = env.created()
     with held(env, PRODUCER):
-        close = env.start(queue.shutdown)
-        env.until_blocked(1)
+        close = env.start_blocked(queue.shutdown)
         expect(length(env, ":closed"), 0, "marks while the role is held")
     close.finish("close when the role is free again")
     expect(length(env, ":closed"), 2, "marks then")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pressure import QueueDoesNotExistError
 
-from ...judging.environment import Environment, Judged, expect, expect_error
+from ...judging.environment import Environment, Judged, expect
 from ..state import (
     CONSUMER,
     PRODUCER,
@@ -81,11 +81,9 @@ def expect_heard(env: Environment, queue: Judged, *suffixes: str) -> None:
 def wakes_producer(env: Environment) -> None:
     """A Put that waits for room ends with an error."""
     queue = full(env)
-    put = env.start(lambda: env.queue().put(b"v"))
-    env.until_blocked(1)
+    put = env.start_blocked(lambda: env.queue().put(b"v"))
     env.start(queue.delete).finish("delete while a Put waits for room")
-    with expect_error(QueueDoesNotExistError, "a Put that waited for room"):
-        put.finish("a Put that waited for room")
+    put.expect_error(QueueDoesNotExistError, "a Put that waited for room")
     expect(count(env), 0, "keys that are left")
 
 
@@ -93,11 +91,9 @@ def wakes_producer(env: Environment) -> None:
 def wakes_consumer(env: Environment) -> None:
     """A Get that waits for a value ends with an error."""
     queue = env.created()
-    got = env.start(env.queue().get)
-    env.until_blocked(1)
+    got = env.start_blocked(env.queue().get)
     env.start(queue.delete).finish("delete while a Get waits for a value")
-    with expect_error(QueueDoesNotExistError, "a Get that waited for a value"):
-        got.finish("a Get that waited for a value")
+    got.expect_error(QueueDoesNotExistError, "a Get that waited for a value")
     expect(count(env), 0, "keys that are left")
 
 
@@ -107,8 +103,7 @@ def waits_for_roles(env: Environment) -> None:
     for role in (PRODUCER, CONSUMER):
         queue = filled(env, b"v")
         with held(env, role):
-            delete = env.start(queue.delete)
-            env.until_blocked(1)
+            delete = env.start_blocked(queue.delete)
             expect(delete.done(), False, f"delete while {role} is held is done")
         delete.finish(f"delete when {role} is free again")
         expect(count(env), 0, "keys that are left")

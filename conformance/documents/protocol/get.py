@@ -35,8 +35,7 @@ def waits_for_role(env: Environment) -> None:
     with held(env, CONSUMER):
         with expect_error(QueueInUseError, "get with a timeout while the role is held"):
             queue.get(timeout=0.05)
-        got = env.start(queue.get)
-        env.until_blocked(1)
+        got = env.start_blocked(queue.get)
         expect(values(env), [b"v"], "what is there while the role is held")
     expect(got.finish("get when the role is free again"), b"v", "what is got then")
     expect_roles_free(env)
@@ -46,8 +45,7 @@ def waits_for_role(env: Environment) -> None:
 def takes_role(env: Environment) -> None:
     """A Get takes the element of consumer_free while it works."""
     queue = env.created()
-    got = env.start(queue.get)
-    env.until_blocked(1)
+    got = env.start_blocked(queue.get)
     expect(length(env, CONSUMER), 0, "elements of consumer_free while a Get waits")
     env.redis.lpush(env.queue_key(), "v")
     expect(got.finish("get when there is a value"), b"v", "what is got")
@@ -72,8 +70,7 @@ def pops_right(env: Environment) -> None:
 
 @check("get.pops-right")
 def pops_right_after_waiting(env: Environment) -> None:
-    got = env.start(env.created().get)
-    env.until_blocked(1)
+    got = env.start_blocked(env.created().get)
     env.redis.lpush(env.queue_key(), "older", "younger")
     expect(got.finish("get when there are values"), b"older", "what is got")
     expect(values(env), [b"younger"], "what is left")
@@ -83,8 +80,7 @@ def pops_right_after_waiting(env: Environment) -> None:
 def waits_for_value(env: Environment) -> None:
     """A Get from an empty open queue waits until there is a value."""
     queue = env.created()
-    got = env.start(queue.get)
-    env.until_blocked(1)
+    got = env.start_blocked(queue.get)
     env.start(lambda: env.queue().put(b"v")).finish("a put while a Get waits")
     expect(got.finish("get when there is a value"), b"v", "what is got")
     expect_roles_free(env)
@@ -94,11 +90,9 @@ def waits_for_value(env: Environment) -> None:
 def wakes_at_close(env: Environment) -> None:
     """A Get that waits hears of a close."""
     queue = env.created()
-    got = env.start(queue.get)
-    env.until_blocked(1)
+    got = env.start_blocked(queue.get)
     env.queue().shutdown()
-    with expect_error(QueueClosedError, "a Get that waits when the queue is closed"):
-        got.finish("a Get that waits when the queue is closed")
+    got.expect_error(QueueClosedError, "a Get that waits when the queue is closed")
     expect_roles_free(env)
 
 
@@ -125,8 +119,7 @@ def refills(env: Environment) -> None:
 def wakes_producer(env: Environment) -> None:
     """A Put that waits for room goes on when a Get made some."""
     queue = full(env)
-    put = env.start(lambda: env.queue().put(b"last"))
-    env.until_blocked(1)
+    put = env.start_blocked(lambda: env.queue().put(b"last"))
     expect(queue.get(), b"0", "what is got")
     put.finish("a Put that waited for room")
     expect(values(env), [b"1", b"last"], "what is there then")
@@ -178,8 +171,7 @@ def drains_closed(env: Environment) -> None:
     queue = filled(env, b"a", b"b")
     queue.shutdown()
     expect([queue.get(), queue.get()], [b"a", b"b"], "what is got from a closed queue")
-    with expect_error(QueueClosedError, "get from a closed and empty queue"):
-        env.start(queue.get).finish("get from a closed and empty queue")
+    env.start(queue.get).expect_error(QueueClosedError, "get from a closed and empty queue")
     expect_roles_free(env)
 
 
@@ -196,8 +188,8 @@ def nowait_gets(env: Environment) -> None:
 def nowait_role_taken(env: Environment) -> None:
     """A Get without waiting is an error at once and takes nothing while another client is the consumer."""
     queue = filled(env, b"v")
-    with held(env, CONSUMER), expect_error(QueueInUseError, "get_nowait while the role is held"):
-        env.start(queue.get_nowait).finish("get_nowait while the role is held")
+    with held(env, CONSUMER):
+        env.start(queue.get_nowait).expect_error(QueueInUseError, "get_nowait while the role is held")
     expect(values(env), [b"v"], "what is there")
     expect_roles_free(env)
 
@@ -206,8 +198,7 @@ def nowait_role_taken(env: Environment) -> None:
 def nowait_empty(env: Environment) -> None:
     """A Get without waiting from an empty open queue is an error at once, and the role goes back."""
     queue = env.created()
-    with expect_error(QueueEmptyError, "get_nowait from an empty queue"):
-        env.start(queue.get_nowait).finish("get_nowait from an empty queue")
+    env.start(queue.get_nowait).expect_error(QueueEmptyError, "get_nowait from an empty queue")
     expect_roles_free(env)
 
 
@@ -216,8 +207,7 @@ def nowait_closed(env: Environment) -> None:
     """A Get without waiting from a closed and empty queue is an error."""
     queue = env.created()
     queue.shutdown()
-    with expect_error(QueueClosedError, "get_nowait from a closed and empty queue"):
-        env.start(queue.get_nowait).finish("get_nowait from a closed and empty queue")
+    env.start(queue.get_nowait).expect_error(QueueClosedError, "get_nowait from a closed and empty queue")
     expect_roles_free(env)
 
 
@@ -259,8 +249,7 @@ def get_keeps_trying(env: Environment) -> None:
     """While another client is the consumer a Get should try on until its time is over."""
     queue = filled(env, b"v")
     with held(env, CONSUMER):
-        got = env.start(lambda: queue.get(timeout=20))
-        env.until_blocked(1)
+        got = env.start_blocked(lambda: queue.get(timeout=20))
     expect(got.finish("a Get with a timeout when the role is free again"), b"v", "what is got then")
     expect_roles_free(env)
 
@@ -280,8 +269,7 @@ def large_messages(env: Environment) -> None:
 @check("get.waits-for-value")
 def get_waits_for_a_large_message(env: Environment) -> None:
     queue = env.created()
-    got = env.start(queue.get)
-    env.until_blocked(1)
+    got = env.start_blocked(queue.get)
     env.redis.lpush(env.queue_key(), LARGE[1])
     expect(gist(got.finish("get when there is a value")), gist(LARGE[1]), "what is got")
     expect_roles_free(env)

@@ -43,8 +43,7 @@ def waits_for_role(env: Environment) -> None:
     with held(env, PRODUCER):
         with expect_error(QueueInUseError, "put with a timeout while the role is held"):
             queue.put(b"v", timeout=0.05)
-        put = env.start(lambda: queue.put(b"v"))
-        env.until_blocked(1)
+        put = env.start_blocked(lambda: queue.put(b"v"))
         expect(values(env), [], "what is stored while the role is held")
     put.finish("put when the role is free again")
     expect(values(env), [b"v"], "what is stored then")
@@ -55,8 +54,7 @@ def waits_for_role(env: Environment) -> None:
 def takes_role(env: Environment) -> None:
     """A Put takes the element of producer_free while it works."""
     queue = full(env, 1)
-    put = env.start(lambda: queue.put(b"v"))
-    env.until_blocked(1)
+    put = env.start_blocked(lambda: queue.put(b"v"))
     expect(length(env, PRODUCER), 0, "elements of producer_free while a Put waits for room")
     env.redis.rpop(env.queue_key())
     env.redis.lpush(env.queue_key(":not_full"), "0")
@@ -74,8 +72,7 @@ def names_producer(env: Environment) -> None:
 def waits_for_room(env: Environment) -> None:
     """A Put to a full queue waits until not_full has an element."""
     queue = full(env)
-    put = env.start(lambda: queue.put(b"last"))
-    env.until_blocked(1)
+    put = env.start_blocked(lambda: queue.put(b"last"))
     expect(values(env), [b"0", b"1"], "what is stored while the queue is full")
     env.redis.rpop(env.queue_key())
     env.redis.lpush(env.queue_key(":not_full"), "0")
@@ -194,8 +191,10 @@ def nowait_puts(env: Environment) -> None:
 def nowait_role_taken(env: Environment) -> None:
     """A Put without waiting is an error at once while another client is the producer."""
     queue = env.created()
-    with held(env, PRODUCER), expect_error(QueueInUseError, "put_nowait while the role is held"):
-        env.start(lambda: queue.put_nowait(b"v")).finish("put_nowait while the role is held")
+    with held(env, PRODUCER):
+        env.start(lambda: queue.put_nowait(b"v")).expect_error(
+            QueueInUseError, "put_nowait while the role is held"
+        )
     expect(values(env), [], "what is stored")
     expect_roles_free(env)
 
@@ -204,8 +203,7 @@ def nowait_role_taken(env: Environment) -> None:
 def nowait_full(env: Environment) -> None:
     """A Put without waiting to a full queue is an error at once, and the role goes back."""
     queue = full(env)
-    with expect_error(QueueFullError, "put_nowait to a full queue"):
-        env.start(lambda: queue.put_nowait(b"v")).finish("put_nowait to a full queue")
+    env.start(lambda: queue.put_nowait(b"v")).expect_error(QueueFullError, "put_nowait to a full queue")
     expect(values(env), [b"0", b"1"], "what is stored")
     expect_roles_free(env)
 
@@ -258,8 +256,7 @@ def put_keeps_trying(env: Environment) -> None:
     """While another client is the producer a Put should try on until its time is over."""
     queue = env.created()
     with held(env, PRODUCER):
-        put = env.start(lambda: queue.put(b"v", timeout=20))
-        env.until_blocked(1)
+        put = env.start_blocked(lambda: queue.put(b"v", timeout=20))
     put.finish("a Put with a timeout when the role is free again")
     expect(values(env), [b"v"], "what is stored then")
     expect_roles_free(env)

@@ -73,8 +73,7 @@ def bounded(env: Environment) -> None:
 def synchronized(env: Environment) -> None:
     """A producer that is faster than its consumer waits for it."""
     queue = env.created(2)
-    producing = env.start(lambda: produce(env, [b"1", b"2", b"3"], close=False))
-    env.until_blocked(1)
+    producing = env.start_blocked(lambda: produce(env, [b"1", b"2", b"3"], close=False))
     expect((values(env), producing.done()), ([b"1", b"2"], False), "what a producer has done that must wait")
     queue.get()
     producing.finish("a producer that waited")

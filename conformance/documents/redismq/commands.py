@@ -7,7 +7,8 @@ from typing import Any
 import redis
 
 from ...judging.environment import Environment, expect, expect_error
-from ..lists.talk import NULL, WRONG_TYPE, Talk, exchanges_of
+from ..lists.talk import WRONG_TYPE, Talk, exchanges_of
+from ..registry import check
 from . import commands
 
 exchange = exchanges_of(commands)
@@ -136,15 +137,10 @@ exchange(
     "mq.pop.missing", "MQ.POP", "Of a missing key a pop answers null.",
     "MQ.POP 1 none => nil", "MQ.POP 2 none => nil", "EXISTS none => 0",
 )  # fmt: skip
-
-
-@commands("mq.pop.nothing", "MQ.POP", level="decided")
-def pop_nothing(env: Environment) -> None:
-    """With nothing undelivered a pop answers null."""
-    talk = Talk(env)
-    talk.ask("MQ.PUSH k v")
-    talk.ask("MQ.POP 1 k")
-    talk.expect("MQ.POP 1 k", NULL)
+exchange(
+    "mq.pop.nothing", "MQ.POP", "With nothing undelivered a pop answers null.",
+    "MQ.PUSH k v", "MQ.POP 1 k", "MQ.POP 1 k => nil", level="decided",
+)  # fmt: skip
 
 
 @commands("mq.pop.count-bad", "MQ.POP", level="decided")
@@ -166,6 +162,16 @@ def pops_by_priority(env: Environment) -> None:
     found = first.pop(5, "KEYS", 1, second.key)
     names = [each.key.encode() for each in (first, second)]
     expect(found, [[names[0], early, b"early"], [names[1], late, b"late"]], "what is popped of two")
+
+
+@check("mq.pop.keys")
+def the_count_is_that_of_all_keys(env: Environment) -> None:
+    first, second = Queue(env, "first"), Queue(env, "second")
+    for queue in (first, second):
+        queue.ask("PUSH", "1", "2")
+    found = first.pop(3, "KEYS", 1, second.key)
+    wanted = [(first.key.encode(), b"1"), (first.key.encode(), b"2"), (second.key.encode(), b"1")]
+    expect([(key, data) for key, _, data in found], wanted, "three messages of two keys with two each")
 
 
 @commands("mq.pop.block", "MQ.POP", level="decided")

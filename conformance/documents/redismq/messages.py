@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from itertools import count as numbers
 from typing import Any
 from unittest import mock
 
-from ...judging.environment import Environment, expect, expect_error
+from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
 from ..dying import every_death
 from ..large import LARGE, gist
 from ..registry import check
@@ -19,6 +20,11 @@ def made(env: Environment, *values: bytes, **options: Any) -> Any:
     queue = env.kind("ReliableQueue", **options)
     queue.push(*values)
     return queue
+
+
+def popped(queue: Any, count: int = 1) -> Any:
+    """So many messages, popped at once; fails if there are more or fewer, and does not wait for ever."""
+    return exactly(count, queue.pop(count, timeout=PATIENCE), "messages that a pop delivers")
 
 
 def datas(messages: Any) -> list[bytes]:
@@ -45,17 +51,18 @@ def in_order(env: Environment) -> None:
     """Messages are delivered in the order in which they were pushed."""
     queue = made(env, b"1", b"2")
     queue.push(b"3")
-    expect([datas(queue.pop()) for _ in range(3)], [[b"1"], [b"2"], [b"3"]], "what is popped")
+    expect([datas(popped(queue)) for _ in range(3)], [[b"1"], [b"2"], [b"3"]], "what is popped")
 
 
 @module("reliable.pop", "MQ.POP")
 def pops(env: Environment) -> None:
     """A pop gives ids and payloads, up to a count, of what was never delivered."""
     queue = made(env)
-    wanted = dict(zip(queue.push(b"1", b"2", b"3"), (b"1", b"2", b"3"), strict=True))
-    first, second = queue.pop(2), queue.pop(5)
-    expect((len(first), len(second)), (2, 1), "messages of pops of up to two and five")
-    expect({each.id: each.data for each in first + second}, wanted, "ids and payloads")
+    ids = exactly(3, queue.push(b"1", b"2", b"3"), "ids of messages")
+    wanted = dict(zip(ids, (b"1", b"2", b"3"), strict=True))
+    first = popped(queue, 2)
+    second = exactly(1, queue.pop(5, timeout=PATIENCE), "messages of a pop of up to five of one")
+    expect({each.id: each.data for each in (*first, *second)}, wanted, "ids and payloads")
 
 
 @module("reliable.pop-empty", "MQ.POP")
@@ -64,7 +71,7 @@ def pops_nothing(env: Environment) -> None:
     queue = made(env)
     expect(queue.pop(block=False), [], "a pop with nothing there")
     queue.push(b"v")
-    queue.pop()
+    popped(queue)
     expect(queue.pop(block=False), [], "a pop with everything delivered")
 
 
@@ -72,7 +79,7 @@ def pops_nothing(env: Environment) -> None:
 def keeps(env: Environment) -> None:
     """What was popped is kept until it is acknowledged."""
     queue = made(env, b"1", b"2", b"3")
-    queue.pop(2)
+    popped(queue, 2)
     expect(counts(queue), (1, 2, 0, 0), "undelivered, delivered, delayed, dead")
     expect(datas(each.message for each in queue.pending()), [b"1", b"2"], "what is kept")
 
@@ -81,7 +88,7 @@ def keeps(env: Environment) -> None:
 def acknowledges(env: Environment) -> None:
     """An acknowledged message is gone, and so is its memory."""
     queue = made(env, b"1", b"2", b"3")
-    queue.ack(*queue.pop(2))
+    queue.ack(*popped(queue, 2))
     expect(counts(queue), (1, 0, 0, 0), "undelivered, delivered, delayed, dead")
     if queue.capabilities().backend == "stream":
         expect(env.redis.xlen(env.key("jobs")), 1, "entries of the stream")
@@ -91,7 +98,7 @@ def acknowledges(env: Environment) -> None:
 def tells_what_is_acknowledged(env: Environment) -> None:
     """To acknowledge tells which messages were delivered still."""
     queue = made(env, b"1", b"2", b"3")
-    first, second = queue.pop(2)
+    first, second = popped(queue, 2)
     expect(queue.ack(first), [first.id], "what was acknowledged")
     expect(queue.ack(first, second), [second.id], "what was acknowledged of two, one for the second time")
 
@@ -100,21 +107,39 @@ def tells_what_is_acknowledged(env: Environment) -> None:
 def recovers(env: Environment) -> None:
     """What was delivered long ago is delivered again, up to a count."""
     queue = made(env, b"1", b"2", b"3")
-    queue.pop(3)
+    popped(queue, 3)
     expect(queue.recover(LONG, 5), [], "what was delivered just now")
     expect(datas(queue.recover(0, 2)), [b"1", b"2"], "up to two of three")
     expect(len(queue.recover(0, 5)), 3, "up to five of three")
+
+
+@check("reliable.recover")
+def is_recovered_by_one(env: Environment) -> None:
+    """The other comes in between any two messages of the one; a moment of idleness would pass by itself."""
+    made(env, b"v")
+    for moment in numbers(1):
+        (one, gate), other = env.gated_kind("ReliableQueue"), env.kind("ReliableQueue")
+        if moment == 1:
+            (message,) = one.pop()
+        found: list[bytes] = []
+        env.redis.xclaim(env.key("jobs"), "workers", "pressure", 0, [message.id], idle=2000 * int(LONG))
+        gate.arm(moment, lambda other=other, found=found: found.extend(datas(other.recover(LONG, 5))))  # type: ignore[misc]
+        found += datas(one.recover(LONG, 5))
+        expect(found, [b"v"], f"what two recover, the other at message {moment} of the one")
+        if gate.messages < moment:
+            break
 
 
 @module("reliable.recover-counts", "MQ.RECOVER")
 def counts_deliveries(env: Environment) -> None:
     """A recovered message has one more delivery, and its time since the last delivery begins anew."""
     queue = made(env, b"1", b"2")
-    queue.pop(2)
+    popped(queue, 2)
     pass_moment(env, queue)
-    (again,) = queue.recover(0.02, 1)
+    (again,) = exactly(1, queue.recover(0.02, 1), "messages that are recovered")
     expect(again.deliveries, 2, "deliveries")
-    recovered, other = (each.idle for each in sorted(queue.pending(), key=lambda each: each.message.data))
+    pending = exactly(2, queue.pending(), "messages in flight")
+    recovered, other = (each.idle for each in sorted(pending, key=lambda each: each.message.data))
     expect(recovered < other, True, f"its time begins anew: {recovered} s, {other} s of the other")
     pass_moment(env, queue)
     expect(sorted(each.deliveries for each in queue.recover(0.02, 2)), [2, 3], "deliveries of both")
@@ -122,15 +147,16 @@ def counts_deliveries(env: Environment) -> None:
 
 def pass_moment(env: Environment, queue: Any) -> None:
     """Waits until everything was delivered a moment ago."""
-    env.until(lambda: min(each.idle for each in queue.pending()) > 0.02, "had time passed")
+    env.until(lambda: all(each.idle > 0.05 for each in queue.pending()), "had time passed")
 
 
 @module("reliable.inspect", "MQ.INSPECT")
 def inspects(env: Environment) -> None:
     """Messages that wait are seen from a place on, also from the end."""
     queue = made(env, b"1", b"2", b"3", b"4")
-    queue.pop()
+    popped(queue)
     expect(datas(queue.inspect(1, 5)), [b"3", b"4"], "from the second on")
+    expect(datas(queue.inspect(1, 1)), [b"3"], "one, from the second on")
     expect(datas(queue.inspect(-2, 1)), [b"3"], "from the last but one")
     expect(counts(queue), (3, 1, 0, 0), "undelivered, delivered, delayed, dead")
 
@@ -139,8 +165,8 @@ def inspects(env: Environment) -> None:
 def inspects_pending(env: Environment) -> None:
     """Messages in flight are seen with the time of their last delivery and the number of deliveries."""
     queue = made(env, b"1", b"2")
-    queue.pop(2)
-    (first,) = queue.pending(0, 1)
+    popped(queue, 2)
+    (first,) = exactly(1, queue.pending(0, 1), "messages in flight, of the first one")
     time: Any = env.redis.time()
     expect((first.message.data, first.message.deliveries), (b"1", 1), "the first that was delivered")
     expect(abs(first.since + first.idle - time[0]) < 60, True, "its times")
@@ -151,11 +177,11 @@ def inspects_pending(env: Environment) -> None:
 def informs(env: Environment) -> None:
     """The last id and both lengths are told."""
     queue = made(env)
-    *_, last = queue.push(b"1", b"2", b"3")
-    queue.pop()
+    *_, last = exactly(3, queue.push(b"1", b"2", b"3"), "ids of messages")
+    popped(queue)
     info = queue.info()
     expect((info.last_id, info.undelivered, info.delivered), (last, 2, 1), "last id and lengths")
-    queue.ack(*queue.pop(2), *(each.message for each in queue.pending()))
+    queue.ack(*popped(queue, 2), *(each.message for each in queue.pending()))
     expect(queue.info().last_id, last, "the last id of an empty queue")
 
 
@@ -170,7 +196,7 @@ def dies(env: Environment) -> None:
         return made(env, b"1", b"2", b"3", b"4")
 
     def work(queue: Any) -> None:
-        first, second, third = queue.pop(3)
+        first, second, third = popped(queue, 3)
         queue.retry(first, 0)
         queue.retry(second, LONG)
         queue.move_due()
@@ -208,7 +234,7 @@ def works(env: Environment) -> None:
     expect(counts(queue), (0, 1, 0, 0), "undelivered, delivered, delayed, dead")
     with expect_error(MishapError, "a block that ends by an error"):
         queue.push(b"v")
-        with queue.take():
+        with queue.take(timeout=PATIENCE):
             raise MishapError
     expect(counts(queue), (0, 2, 0, 0), "undelivered, delivered, delayed, dead")
 
@@ -217,12 +243,11 @@ def works(env: Environment) -> None:
 def retries(env: Environment) -> None:
     """A retry is delivered when it is due, and counted on."""
     queue = made(env, b"v")
-    (message,) = queue.pop()
+    (message,) = popped(queue)
     expect((queue.retry(message, LONG), counts(queue)), (True, (0, 0, 1, 0)), "a message that is due later")
     expect(queue.pop(block=False), [], "what is there before it is due")
-    members: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
-    env.redis.zincrby(env.key("jobs:delayed"), -2000 * LONG, members[0])
-    (again,) = queue.pop(block=False)
+    pass_time(env, 2 * LONG)
+    (again,) = popped(queue)
     expect((again.data, again.deliveries), (b"v", 2), "the message, and its deliveries")
     expect(queue.retry(message, 0), False, "a retry of what is not delivered any more")
 
@@ -231,12 +256,12 @@ def retries(env: Environment) -> None:
 def dead(env: Environment) -> None:
     """What is delivered too often goes to a queue of its own."""
     queue = made(env, b"1", b"2", max_deliveries=1)
-    first, _ = queue.pop(2)
+    first, _ = popped(queue, 2)
     queue.retry(first, 0)
-    env.until(lambda: bool(queue.pending()[0].idle > 0), "had time passed")
+    env.until(lambda: all(each.idle > 0 for each in queue.pending()), "had time passed")
     expect((queue.recover(0, 5), counts(queue)), ([], (0, 0, 0, 2)), "what was delivered too often")
     letters = env.kind("ReliableQueue", "jobs:dead")
-    expect(datas(letters.pop(5)), [b"1", b"2"], "the queue of the dead")
+    expect(datas(letters.pop(5, timeout=PATIENCE)), [b"1", b"2"], "the queue of the dead")
 
 
 def pass_time(env: Environment, seconds: float) -> None:
@@ -251,9 +276,9 @@ def due(env: Environment) -> None:
     """What is due does not wait behind what was pushed before."""
     queue = made(env, *(b"%d" % number for number in range(9)))
     queue.push(b"due", delay=2 * LONG)
-    expect(datas(queue.pop(2)), [b"0", b"1"], "what is popped before anything is due")
+    expect(datas(popped(queue, 2)), [b"0", b"1"], "what is popped before anything is due")
     pass_time(env, 2.5 * LONG)
-    seen = [data for _ in range(4) for data in datas(queue.pop())]
+    seen = [data for _ in range(4) for data in datas(popped(queue))]
     expect(b"due" in seen, True, f"what is due is among {seen}")
 
 
@@ -261,7 +286,7 @@ def due(env: Environment) -> None:
 def in_order_of_time(env: Environment) -> None:
     """What is due comes in the order of its time."""
     queue = made(env, b"first")
-    (message,) = queue.pop()
+    (message,) = popped(queue)
     queue.push(b"later", delay=3 * LONG)
     queue.push(b"a", b"b", delay=2 * LONG)
     queue.retry(message, LONG)
@@ -276,7 +301,7 @@ def starves_none(env: Environment) -> None:
     queue = made(env, *(b"waits" for _ in range(20)))
     queue.push(*(b"due" for _ in range(20)), delay=LONG)
     pass_time(env, LONG)
-    seen = [data for count in (1, 1, 1, 1, 4) for data in datas(queue.pop(count))]
+    seen = [data for count in (1, 1, 1, 1, 4) for data in datas(queue.pop(count, timeout=PATIENCE))]
     expect(seen.count(b"due") in (2, 3, 4, 5, 6), True, f"neither waits for all of the other: {seen}")
 
 
@@ -284,10 +309,10 @@ def starves_none(env: Environment) -> None:
 def cancels(env: Environment) -> None:
     """A message that is delayed still can be cancelled."""
     queue = made(env)
-    first, second = queue.push(b"1", b"2", delay=LONG)
+    first, second = exactly(2, queue.push(b"1", b"2", delay=LONG), "ids of messages")
     expect((queue.cancel(first), queue.cancel(first)), (True, False), "cancelled, and again")
     pass_time(env, LONG)
-    expect(datas(queue.pop(5)), [b"2"], "what is delivered")
+    expect(datas(queue.pop(5, timeout=PATIENCE)), [b"2"], "what is delivered")
     expect(queue.cancel(second), False, "what was delivered is cancelled")
 
 
@@ -304,14 +329,14 @@ def redrives(env: Environment) -> None:
     """What is dead can be put into the queue again."""
     queue = dead_of(env, b"1", b"2")
     expect((queue.redrive(1), counts(queue)), (1, (1, 0, 0, 1)), "one is put again")
-    again = [(each.data, each.deliveries) for each in queue.pop()]
+    again = [(each.data, each.deliveries) for each in popped(queue)]
     expect(again, [(b"1", 1)], "the oldest, as a new message")
 
 
 def dead_of(env: Environment, *values: bytes) -> Any:
     """A queue whose messages have all been given up."""
     queue = made(env, *values, max_deliveries=1)
-    for message in queue.pop(len(values)):
+    for message in popped(queue, len(values)):
         queue.retry(message, 0, MishapError("no customer"))
     return queue
 
@@ -321,8 +346,8 @@ def groups(env: Environment) -> None:
     """What one group acknowledges stays for the others."""
     queue, audit = made(env, b"1"), env.kind("ReliableQueue", group="audit")
     env.redis.xgroup_create(env.key("jobs"), "audit", "0")
-    queue.ack(*queue.pop())
-    expect(datas(audit.pop()), [b"1"], "what another group gets")
+    queue.ack(*popped(queue))
+    expect(datas(popped(audit)), [b"1"], "what another group gets")
 
 
 @module("reliable.several", "MQ.POP", level="decided")
@@ -331,7 +356,7 @@ def several(env: Environment) -> None:
     first, second = made(env), env.kind("ReliableQueue", "more")
     second.push(b"late")
     first.push(b"early", b"next")
-    found = first.pop_any(second, count=2) + first.pop_any(second, count=2)
+    found = [each for _ in range(2) for each in first.pop_any(second, count=2, timeout=PATIENCE)]
     told = [(queue.keys.queue, message.data) for queue, message in found]
     names = [env.key(name).encode() for name in ("jobs", "more")]
     wanted = [(names[0], b"early"), (names[0], b"next"), (names[1], b"late")]
@@ -342,10 +367,11 @@ def several(env: Environment) -> None:
 def beats(env: Environment) -> None:
     """What is being worked on is not recovered."""
     queue = made(env, b"1", b"2")
-    first, second = queue.pop(2)
-    env.until(lambda: min(each.idle for each in queue.pending()) > 0.05, "had time passed")
+    first, second = popped(queue, 2)
+    pass_moment(env, queue)
     queue.heartbeat(first)
     idle = {each.message.id: each.idle for each in queue.pending()}
+    expect(set(idle), {first.id, second.id}, "messages in flight")
     expect(idle[first.id] < idle[second.id], True, f"a heartbeat makes a message's idle time shorter: {idle}")
     expect(len(queue.ack(first, second)), 2, "messages acknowledged")
 
@@ -354,6 +380,6 @@ def beats(env: Environment) -> None:
 def large_messages_are_delivered(env: Environment) -> None:
     queue = env.kind("ReliableQueue")
     queue.push(*LARGE[:2])
-    found = queue.pop(2)
+    found = popped(queue, 2)
     expect([gist(each.data) for each in found], list(map(gist, LARGE[:2])), "what is popped")
     expect(len(queue.ack(*found)), 2, "messages acknowledged")

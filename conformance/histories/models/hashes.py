@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from .redis import AnyOrder, Command, Refusal, Words, number, on
+from .redis import AnyOrder, Command, Refusal, Words, number, on_pairs
 from .strings import added
 
 __all__ = ["HASHES"]
@@ -13,14 +14,7 @@ __all__ = ["HASHES"]
 Fields: TypeAlias = dict[bytes, bytes]
 
 
-def _hash(function: Callable[[Fields, Words], Any]) -> Command:
-    """A command that changes a dictionary in place, and answers."""
-
-    def changed(pairs: frozenset[tuple[bytes, bytes]], words: Words) -> tuple[Any, Any]:
-        fields = dict(pairs)
-        return function(fields, words), frozenset(fields.items())
-
-    return on("hash", frozenset(), changed)
+_hash: Final = partial(on_pairs, "hash")
 
 
 def _hset(fields: Fields, words: Words) -> Any:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from ..model import Operation
 from .base import Outcome, States
-from .redis import WRONG_TYPE, Command, Words, number, on, with_value
+from .redis import WRONG_TYPE, Command, Words, between, number, on, with_value
 
 __all__ = ["LISTS"]
 
@@ -61,17 +61,12 @@ def _linsert(elements: Elements, words: Words) -> Answered:
     return number(len(elements)), elements
 
 
-def _between(elements: Elements, words: Words) -> Elements:
-    start, stop = (place + len(elements) if place < 0 else place for place in map(int, words))
-    return elements[max(start, 0) : max(stop + 1, 0)]
-
-
 def _lrange(elements: Elements, words: Words) -> Answered:
-    return _between(elements, words), elements
+    return elements[between(words, len(elements))], elements
 
 
 def _ltrim(elements: Elements, words: Words) -> Answered:
-    return (b"OK",), _between(elements, words)
+    return (b"OK",), elements[between(words, len(elements))]
 
 
 def _lrem(elements: Elements, words: Words) -> Answered:

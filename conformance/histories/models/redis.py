@@ -22,8 +22,10 @@ __all__ = [
     "Refusal",
     "Stored",
     "Words",
+    "between",
     "number",
     "on",
+    "on_pairs",
     "redis_model",
 ]
 
@@ -121,6 +123,22 @@ def on(kind: str, empty: Any, function: Callable[[Any, Words], tuple[Any, Any]])
         yield answer, (with_value(kind, stored, value, empty),)
 
     return Command(step)
+
+
+def on_pairs(kind: str, function: Callable[[dict[bytes, Any], Words], Any]) -> Command:
+    """A command on one key that has pairs; the function changes them in place, and answers."""
+
+    def changed(pairs: frozenset[tuple[bytes, Any]], words: Words) -> tuple[Any, Any]:
+        values = dict(pairs)
+        return function(values, words), frozenset(values.items())
+
+    return on(kind, frozenset(), changed)
+
+
+def between(places: Words, size: int) -> slice:
+    """The items of so many between two places, which may count from the end, both included."""
+    start, stop = (place + size if place < 0 else place for place in map(int, places))
+    return slice(max(start, 0), max(stop + 1, 0))
 
 
 def with_value(kind: str, stored: Stored | None, value: Any, empty: Any) -> Stored | None:

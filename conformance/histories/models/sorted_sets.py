@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from .redis import Command, Words, number, on
+from .redis import Command, Words, between, number, on_pairs
 
 __all__ = ["SORTED_SETS"]
 
@@ -30,14 +31,7 @@ class _Scored:
             return False
 
 
-def _sorted_set(function: Callable[[Scores, Words], Any]) -> Command:
-    """A command that changes a dictionary in place, and answers."""
-
-    def changed(pairs: frozenset[tuple[bytes, float]], words: Words) -> tuple[Any, Any]:
-        scores = dict(pairs)
-        return function(scores, words), frozenset(scores.items())
-
-    return on("zset", frozenset(), changed)
+_sorted_set: Final = partial(on_pairs, "zset")
 
 
 def _in_order(scores: Scores) -> list[bytes]:
@@ -71,12 +65,11 @@ def _zrank(scores: Scores, words: Words) -> Any:
 
 
 def _zrange(scores: Scores, words: Words) -> Any:
-    start, stop = (place + len(scores) if place < 0 else place for place in map(int, words[:2]))
     options = {word.upper() for word in words[2:]}
     if options - {b"REV", b"WITHSCORES"}:
         raise ValueError(f"ZRANGE has options that the model does not know: {options}")
     ordered = _in_order(scores)[:: -1 if b"REV" in options else 1]
-    return _members(scores, ordered[max(start, 0) : max(stop + 1, 0)], scored=b"WITHSCORES" in options)
+    return _members(scores, ordered[between(words[:2], len(ordered))], scored=b"WITHSCORES" in options)
 
 
 def _members(scores: Scores, members: Sequence[bytes], *, scored: bool = True) -> Any:

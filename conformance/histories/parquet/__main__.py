@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pressure.extras import how_to_install
 
-from ...arguments import count, output_file
+from ...arguments import as_program, output_file
 from ..model import Answer
 
 if TYPE_CHECKING:
@@ -64,29 +62,21 @@ def parser() -> argparse.ArgumentParser:
         "--from-jsonl", nargs="+", type=Path, metavar="FILE",
         help="instead: convert histories in JSON Lines to Parquet, into the file of --to",
     )  # fmt: skip
-    add(
-        "--sample", type=count(1), metavar="N",
-        help="instead: make a legal history of N operations, in the file of --to",
-    )  # fmt: skip
-    add(
-        "--queues", type=count(1), default=1000, metavar="N",
-        help="number of queues in the history of --sample (default: %(default)s)",
-    )  # fmt: skip
-    add("--to", type=output_file, metavar="FILE", help="Parquet file for --from-jsonl or --sample")
+    add("--to", type=output_file, metavar="FILE", help="Parquet file for --from-jsonl")
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     options = parser().parse_args(arguments)
-    writes = bool(options.from_jsonl or options.sample)
-    if writes != bool(options.to) or writes == bool(options.history):
-        parser().error("give either a HISTORY to judge, or --from-jsonl or --sample together with --to")
+    converts = bool(options.from_jsonl)
+    if converts != bool(options.to) or converts == bool(options.history):
+        parser().error("give either a HISTORY to judge, or --from-jsonl together with --to")
     if importlib.util.find_spec("pyarrow") is None:
         say(f"Parquet files need pyarrow, which is not installed: {how_to_install('spark')}")
         return 2
     try:
-        return written(options) if writes else told(checked(options), options)
+        return written(options) if converts else told(checked(options), options)
     except (OSError, ValueError, MissingError) as error:
         say(f"{error}")
         return 2
@@ -98,12 +88,8 @@ class MissingError(Exception):
 
 def written(options: argparse.Namespace) -> int:
     from .files import convert
-    from .samples import write_sample
 
-    if options.sample:
-        write_sample(options.to, options.sample, options.queues)
-    else:
-        say(f"{convert(options.from_jsonl, options.to):,} operations")
+    say(f"{convert(options.from_jsonl, options.to):,} operations")
     return 0
 
 
@@ -149,11 +135,5 @@ def say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-def script() -> None:
-    """Runs the command as a program: told to end, it takes what it started along."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    script()
+    as_program(main)

@@ -10,7 +10,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .checking import Judged, check_table, pairs_in, together, unknown_everywhere
+from ..scope import together
+from .checking import Judged, check_table, pairs_in, unknown_everywhere
 from .columns import FACT, facts_in
 from .figures import added, counts_of
 from .files import table_in

@@ -1,15 +1,14 @@
 """Judges all queues in a table, whoever asks: this process, or one of Spark's.
 
-Keys that one operation concerns are judged together, as one queue: ``together`` says which.
+Keys that one operation concerns are judged together, as one queue: ``scope.together`` says which.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,17 +18,14 @@ from ..model import Answer, Facts, History, Operation, Verdict, worst
 from ..scope import EVERYWHERE, QUEUE_OPERATIONS, is_known, keys_of
 from .columns import facts_in, operations_in
 from .figures import Figures
-from .findings import Finding, as_record, finding, from_record
+from .findings import Finding, finding
 
 __all__ = [
-    "ONE_QUEUE", "Judged", "check_queue", "check_table", "pairs_in", "summed", "together",
-    "unknown_everywhere",
+    "ONE_QUEUE", "Judged", "check_queue", "check_table", "pairs_in", "summed", "unknown_everywhere",
 ]  # fmt: skip
 
 ONE_QUEUE: Final = sorted(QUEUE_OPERATIONS)
 """The operations that concern one queue, whatever their arguments."""
-
-Record: TypeAlias = tuple[str, int, str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +43,6 @@ class Judged:
     operations: int
     answer: Answer
     findings: tuple[Finding, ...] = ()
-
-    def as_record(self) -> Record:
-        """As plain data, for JSON."""
-        return self.queue, self.operations, self.answer, [*map(as_record, self.findings)]
-
-    def as_text(self) -> str:
-        """As JSON, to travel in a table."""
-        return json.dumps(self.as_record())
-
-    @classmethod
-    def from_record(cls, record: Sequence[Any]) -> Judged:
-        """What plain data stands for."""
-        queue, operations, answer, findings = record
-        return cls(queue, operations, answer, tuple(map(from_record, findings)))
-
-    @classmethod
-    def from_text(cls, text: str) -> Judged:
-        """What such a text stands for."""
-        return cls.from_record(json.loads(text))
 
 
 def check_table(table: pa.Table, run: Facts, groups: Mapping[str, str]) -> Iterator[Judged]:
@@ -118,23 +95,3 @@ def pairs_in(table: pa.Table) -> Iterator[tuple[str, str, bool]]:
         yield from ((own, other, True) for other in others)
         if not is_known(operation.name):
             yield from ((own, word, False) for word in operation.keys_in()[1:])
-
-
-def together(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Which keys belong together, if an operation concerned one and the other.
-
-    Returns:
-        The first of the keys that belong together, by each of them but that.
-    """
-    first: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while key in first:
-            key = first[key]
-        return key
-
-    for one, other in pairs:
-        low, high = sorted((root(one), root(other)))
-        if low != high:
-            first[high] = low
-    return {key: root(key) for key in first}

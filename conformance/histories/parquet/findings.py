@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ..model import History, Operation, Verdict
-from ..records import operation_of, record_of
+from ..records import record_of
 
-__all__ = ["AROUND", "Finding", "as_record", "finding", "from_record"]
+__all__ = ["AROUND", "Finding", "as_record", "finding"]
 
 AROUND: Final = 4
 """Operations before and behind each one concerned that are kept with it."""
@@ -80,11 +80,3 @@ def as_record(found: Finding) -> dict[str, Any]:
         "operations": [record_of(each) for each in verdict.operations],
         "around": [record_of(each) for each in found.around],
     }  # fmt: skip
-
-
-def from_record(record: Mapping[str, Any]) -> Finding:
-    """The finding that plain data stands for."""
-    operations = tuple(map(operation_of, record["operations"]))
-    verdict = Verdict(record["answer"], record["violation"], record["reason"], operations)
-    around = tuple(map(operation_of, record["around"]))
-    return Finding(record["queue"], record["rule"], verdict, around, record["piece"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -55,19 +54,6 @@ class Total:
         self.operations += other.operations
         self.bad += other.bad
         self.settle()
-
-    def as_text(self) -> str:
-        """As JSON, to travel in a table."""
-        self.settle()
-        return json.dumps(
-            [self.answers, self.violations, self.operations, [each.as_record() for each in self.bad]]
-        )
-
-    @classmethod
-    def from_text(cls, text: str) -> Total:
-        """What such a text stands for."""
-        answers, violations, operations, bad = json.loads(text)
-        return cls(Counter(answers), Counter(violations), operations, [*map(Judged.from_record, bad)])
 
     def settle(self) -> None:
         """Sorts what is not ok, and drops what is too much."""

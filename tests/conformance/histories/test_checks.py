@@ -42,11 +42,11 @@ def test_an_unknown_verdict_does_not_pass() -> None:
 
 
 class Forgetful(Queue):
-    """A client that loses every tenth value that it gets."""
+    """A client that loses every second value that it gets one by one."""
 
     def get(self, *args: Any, **options: Any) -> Any:
-        value = super().get(*args, **options)
-        return super().get(*args, **options) if value.endswith(b"9") else value
+        super().get(*args, **options)
+        return super().get(*args, **options)
 
 
 class Late(Queue):
@@ -104,6 +104,20 @@ def test_a_client_that_refuses_everything_fails(embedded_server: Address) -> Non
 
 def test_a_client_that_is_no_process_is_not_killed(embedded_server: Address) -> None:
     assert outcome_of("history.killed-clients", embedded_server, Refusing).verdict == "not asked"
+
+
+def test_a_run_in_which_no_process_could_be_killed_is_an_error(
+    embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def alone(**plan: Any) -> Plan:  # the last of each role is spared
+        return Plan(**plan | {"producers": 1, "consumers": 1, "operations": 4})
+
+    monkeypatch.setattr("conformance.documents.histories.Plan", alone)
+    clause = CLAUSES["history.killed-clients"]
+    judged = judge_clause(
+        clause, frozenset(clause.needs), lambda: Environment(embedded_server, FLAVOURS["sync"])
+    )
+    assert (judged.verdict, judged.reason) == ("error", "no process could be killed")
 
 
 class Simple(RawConnection):

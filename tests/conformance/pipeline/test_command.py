@@ -75,12 +75,6 @@ def test_recordings_become_parquet(tmp_path: Path, capsys: pytest.CaptureFixture
     assert len(files.read(tmp_path / "a.parquet").operations) == 3
 
 
-def test_a_sample_is_legal(tmp_path: Path) -> None:
-    path = str(tmp_path / "a.parquet")
-    assert command.main(["--sample", "1000", "--queues", "10", "--to", path]) == 0
-    assert command.main([path]) == 0
-
-
 def test_a_file_that_is_missing_or_is_no_table_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,8 +90,8 @@ def test_a_file_that_is_missing_or_is_no_table_is_reported(
     for bad in (
         [],
         ["--to", "x"],
-        ["--sample", "3"],
-        ["a", "--sample", "3", "--to", "x"],
+        ["--from-jsonl", "a"],
+        ["a", "--from-jsonl", "a", "--to", "x"],
         ["a", "--spark", "--no-spark"],
     ):
         with pytest.raises(SystemExit):

@@ -11,13 +11,13 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
+from conformance.bench import samples
 from conformance.histories import judged, worst
 from conformance.histories.model import Facts, History, Operation
-from conformance.histories.parquet import alone, files, samples
+from conformance.histories.parquet import alone, files
 from conformance.histories.parquet.alone import check_alone
 from conformance.histories.parquet.columns import table_of
 from conformance.histories.parquet.figures import COLUMNS, added, counts_of
-from conformance.histories.parquet.findings import as_record, from_record
 from conformance.histories.parquet.summary import SHOWN, Summary, Total, complete
 
 from .changes import changed
@@ -89,7 +89,6 @@ def test_a_violation_is_shown_with_the_operations_around_it(tmp_path: Path) -> N
     assert set(finding.verdict.operations) < set(finding.around)
     assert len(finding.around) == 18  # each of the two with four on either side
     assert list(finding.around) == sorted(finding.around, key=lambda each: each.invoked)
-    assert from_record(as_record(finding)) == finding
 
 
 def test_keys_between_which_values_move_are_judged_together(tmp_path: Path) -> None:
@@ -146,7 +145,6 @@ def test_many_bad_queues_are_all_counted(tmp_path: Path) -> None:
     total = check_alone([tmp_path / "a.parquet"]).total
     assert total.answers == {"illegal": 3 * SHOWN}
     assert len(total.bad) == SHOWN
-    assert Total.from_text(total.as_text()) == total
 
 
 def test_percentiles_are_true_to_four_parts_in_a_thousand_and_counts_of_parts_add_up() -> None:

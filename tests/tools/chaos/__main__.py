@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from conformance.arguments import amount, count
+from conformance.arguments import amount, as_program, count
 from conformance.targets import NoRealRedisError
 
 from .run import Plan, run
@@ -64,5 +62,4 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
+    as_program(main)

@@ -1,6 +1,6 @@
-"""Faults that are put into the code on purpose, to see who notices them.
+"""Mutants: small faults put into our packages on purpose, to see that the suite convicts them.
 
-``clauses``: copies of a client or of miniredis, each with one fault that clauses of the suite must find.
-``comparison``: faults of the engine that the comparison with a real Redis must find.
-``lines``: every small change of a few modules, which the project's own tests must notice.
+``written`` has mutants written by hand, ``operators`` generates others, ``equivalent`` lists those that nobody can notice.
+``bench`` puts a mutant into a copy of the project, ``judges`` has it judged there by the suite, the tests or the
+comparison with a real Redis, ``report`` prints the kill rate and the survivors. ``python -m tests.tools.mutation`` runs it.
 """

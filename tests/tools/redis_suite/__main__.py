@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.arguments import amount, unknown
+from conformance.arguments import amount, as_program, unknown
 from conformance.targets import NotInstalledError, Target, target_named
 
 from .expected import MINIREDIS, REDIS, VERSION, Table
@@ -147,11 +146,5 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def script() -> None:
-    """Runs the command as a program: told to end, it takes what it started along."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    script()
+    as_program(main)

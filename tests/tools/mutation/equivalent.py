@@ -1,0 +1,92 @@
+"""Generated mutants that nobody can notice, each with the reason; a test checks that each row still fits the code.
+
+A row names the file, a line as it stands there, and what it is changed to, wherever it stands in the file. What nobody ever evaluates is left out by
+``operators`` instead.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from .model import Mutant
+
+__all__ = ["EQUIVALENT", "Equivalent", "reason_of"]
+
+
+class Equivalent(NamedTuple):
+    """Changes of one line that make no difference, each of them for the same reason."""
+
+    file: str
+    line: str
+    becomes: tuple[str, ...]
+    reason: str
+
+
+WAITING: Final = "miniredis/engine/waiting.py"
+LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
+ROLE: Final = "pressure/protocol/role.py"
+SCRIPTS: Final = "pressure/protocol/scripts.py"
+RECEIVING: Final = "pressure/protocol/receiving.py"
+REPAIR: Final = "pressure/protocol/repair.py"
+DOCTOR: Final = "pressure/protocol/doctor.py"
+QUERIES: Final = "pressure/protocol/queries.py"
+OPERATION: Final = "pressure/protocol/operation.py"
+WAITS: Final = "pressure/protocol/waits.py"
+REAPING: Final = "pressure/kinds/backup/lua.py"
+BACKUP: Final = "pressure/kinds/backup/operations.py"
+RING: Final = "pressure/kinds/ring/__init__.py"
+RING_STEPS: Final = "pressure/kinds/ring/operations.py"
+STREAM: Final = "pressure/kinds/reliable/stream.py"
+RELIABLE: Final = "pressure/kinds/reliable/operations.py"
+
+_TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
+_SPARES: Final = (
+    "the count only spares a lookup of keys that no client waits for; if it is too high, it spares less"
+)
+_EDGE: Final = "the time left is never exactly that"
+_ONE: Final = "one value is asked for"
+_NONE: Final = "the message is not shown when the number is 0"
+_TIMES: Final = "messages go back so many times, and a number below 0 is no times, too"
+_STALE: Final = "it only says how often entries are removed that belong to no client any more"
+_REST: Final = "any number below 0 stands for all items"
+_ANY: Final = "any token will do that no other client has"
+_REPLY: Final = "there is one reply, so that the first is the last"
+_LIMIT: Final = "the comparison is only reached where there is a limit"
+
+EQUIVALENT: Final = (
+    Equivalent(WAITING, "self._blocked_by_type[waiter.waits_for] += 1", ("self._blocked_by_type[waiter.waits_for] += 2",), _SPARES),
+    Equivalent(WAITING, "self._blocked_by_type[waiter.waits_for] -= 1", ("self._blocked_by_type[waiter.waits_for] -= 0",), _SPARES),
+    Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
+    Equivalent(WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES),
+    Equivalent(WAITING, "while value is not None and stream is None:", ("while value is not None or stream is None:",), "no client waits for no type; and a reader of a stream that is asked twice has nothing the second time"),
+    Equivalent(DOCTOR, "full = bool(seen.limit) and seen.length >= (seen.limit or 0)", ("full = bool(seen.limit) and seen.length >= (seen.limit or 1)", "full = bool(seen.limit) and seen.length >= (seen.limit or -1)"), _LIMIT),
+    Equivalent(LIFECYCLE, "if not replies[-1]:", ("if not replies[1]:",), "there are two replies"),
+    Equivalent(OPERATION, "return self.at is not None and self.at - self.context.clock() > SHORTEST_WAIT", ("return self.at is not None and self.at - self.context.clock() >= SHORTEST_WAIT",), _EDGE),
+    Equivalent(OPERATION, "while (left := self.at - self.context.clock()) > SHORTEST_WAIT:", ("while (left := self.at - self.context.clock()) >= SHORTEST_WAIT:",), _EDGE),
+    Equivalent(QUERIES, "return values[0]", ("return values[-1]",), _ONE),
+    Equivalent(RECEIVING, "hold.unacked = 0", ("hold.unacked = -1",), _TIMES),
+    Equivalent(RECEIVING, "return values[0] if values else (yield from _wait(ctx, hold, deadline))", ("return values[-1] if values else (yield from _wait(ctx, hold, deadline))",), _ONE),
+    Equivalent(REPAIR, 'how = "taken" if missing > 0 else "put"', ('how = "taken" if missing >= 0 else "put"', 'how = "taken" if missing > -1 else "put"'), _NONE),
+    Equivalent(ROLE, "unacked: int = 0", ("unacked: int = -1",), _TIMES),
+    Equivalent(SCRIPTS, "break", ("continue",), "the size only grows, so that nothing is added any more"),
+    Equivalent(WAITS, "return Popped((value,), *replies[-_AFTER:])", ("return Popped((value,), *replies[_AFTER:])",), "there are four replies, so that the last two are those from the third on"),
+    Equivalent(WAITING, "STALE_DEADLINES: Final = 1000", ("STALE_DEADLINES: Final = 1001", "STALE_DEADLINES: Final = 999"), _STALE),
+    Equivalent(WAITING, "if len(self.deadlines) > 2 * len(self._blocked) + STALE_DEADLINES:", ("if len(self.deadlines) >= 2 * len(self._blocked) + STALE_DEADLINES:", "if len(self.deadlines) > 1 * len(self._blocked) + STALE_DEADLINES:", "if len(self.deadlines) > 3 * len(self._blocked) + STALE_DEADLINES:", "if len(self.deadlines) > 2 * len(self._blocked) - STALE_DEADLINES:"), _STALE),
+    Equivalent(LIFECYCLE, 'return tuple((b"LPUSH", key, 0) for key in (keys.producer_free, keys.consumer_free, keys.not_full))', ('return tuple((b"RPUSH", key, 0) for key in (keys.producer_free, keys.consumer_free, keys.not_full))',), "the lists are empty"),
+    Equivalent(REAPING, "MOST_ITEMS: Final = 10_000", ("MOST_ITEMS: Final = 10001", "MOST_ITEMS: Final = 9999"), "it only divides the work into runs of a script"),
+    Equivalent(REAPING, "if #some == 0 then return {back, -1} end", ("if #some == 0 then return {back, -2} end",), _REST),
+    Equivalent(BACKUP, "left = -1", ("left = -2",), _REST),
+    Equivalent(RING, "token = secrets.token_hex(16).encode()", ("token = secrets.token_hex(15).encode()", "token = secrets.token_hex(17).encode()"), _ANY),
+    Equivalent(RING_STEPS, "ours = seen[0] == token", ("ours = seen[-1] == token",), _REPLY),
+    Equivalent(STREAM, 'return found[0] if found else b"0-0"', ('return found[-1] if found else b"0-0"',), "no two groups of a stream have the same name"),
+    Equivalent(STREAM, "if most > start:", ("if most >= start:",), "it asks for messages of which none is left over"),
+    Equivalent(STREAM, "found: list[Reply] = [] if is_missing(reply) else check([reply])[0]", ("found: list[Reply] = [] if is_missing(reply) else check([reply])[-1]",), _REPLY),
+    Equivalent(RELIABLE, "member = beginning_of(check([time])[0]) + rest", ("member = beginning_of(check([time])[-1]) + rest",), _REPLY),
+)  # fmt: skip
+
+_REASONS: Final = {(row.file, row.line, new): row.reason for row in EQUIVALENT for new in row.becomes}
+
+
+def reason_of(mutant: Mutant) -> str | None:
+    """Why a change makes no difference; None if it is not listed."""
+    return _REASONS.get((mutant.file, *mutant.changed()))

@@ -1,0 +1,1 @@
+"""Servers and clients, each wrong by the clauses that it names."""

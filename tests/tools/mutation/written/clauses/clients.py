@@ -1,0 +1,118 @@
+"""Clients that are wrong whether they run scripts or not: ``pressure`` with one small change each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model import Mutant
+
+__all__ = ["CLIENTS"]
+
+CLIENTS: Final = (
+    Mutant(
+        "eats the mark that woke it",
+        "pressure/protocol/waits.py",
+        '(b"LPUSH", keys.closed, mark)',
+        '(b"EXISTS", keys.closed)',
+        ("decided.mark-goes-back",),
+    ),
+    Mutant(
+        "loses a value to a close",
+        "pressure/protocol/waits.py",
+        "pushed, value = replies[:2]\n",
+        "pushed, value = replies[0], None\n",
+        ("decided.item-before-close",),
+    ),
+    Mutant(
+        "waits where it must not",
+        "pressure/protocol/operation.py",
+        'float("inf") if block else None',
+        'float("inf")',
+        ("get-nowait.empty",),
+    ),
+    Mutant(
+        "waits for ever for a role that Delete removed",
+        "pressure/protocol/roles.py",
+        "        if not exists:\n",
+        "        if not exists and popped is not None:\n",
+        ("decided.role-wait-ends",),
+    ),
+    Mutant(
+        "forgets a key when it deletes",
+        "pressure/protocol/lifecycle.py",
+        'check((yield Batch(((b"DEL", *ctx.keys.deleted),))))',
+        'check((yield Batch(((b"DEL", *ctx.keys.deleted[:-6]),))))',
+        ("delete.leaves-nothing",),
+    ),
+    Mutant(
+        "wakes nobody who waits for a close when it deletes",
+        "pressure/protocol/lifecycle.py",
+        '        (b"LPUSH", keys.closed, 0, 0),\n',
+        '        (b"EXISTS", keys.closed),\n',
+        ("delete.marks-twice",),
+    ),
+    Mutant(
+        "wakes nobody who waits for room when it deletes",
+        "pressure/protocol/lifecycle.py",
+        '        (b"LPUSH", keys.not_full, 0),\n',
+        '        (b"EXISTS", keys.not_full),\n',
+        ("delete.fills-not-full", "decided.textbook-first"),
+    ),
+    Mutant(
+        "wakes nobody at all when it deletes",
+        "pressure/protocol/lifecycle.py",
+        '        (b"LPUSH", keys.not_full, 0),\n        (b"LPUSH", keys.closed, 0, 0),\n',
+        "",
+        ("decided.textbook",),
+    ),
+    Mutant(
+        "has a deadline for each of its waits",
+        "pressure/protocol/operation.py",
+        "        while (left := self.at - self.context.clock()) > SHORTEST_WAIT:\n",
+        '        end = self.at if self.at == float("inf") else self.context.clock() + 0.6\n'
+        "        while (left := end - self.context.clock()) > SHORTEST_WAIT:\n",
+        ("decided.one-deadline",),
+    ),
+    Mutant(
+        "takes the wrong end after a wait",
+        "pressure/protocol/commands.py",
+        'return blocking(b"BRPOP"',
+        'return blocking(b"BLPOP"',
+        ("get.pops-right", "decided.item-before-close"),
+    ),
+    Mutant(
+        "does not notice who else creates the queue",
+        "pressure/protocol/lifecycle.py",
+        '(b"WATCH", *present)',
+        '(b"EXISTS", *present)',
+        ("decided.create-atomic",),
+    ),
+    Mutant(
+        "tries again when the connection is lost",
+        "pressure/driver.py",
+        "            except NotDoneError:\n                if not self.goes_on:\n                    raise\n",
+        "            except LOST:\n                pass\n",
+        ("decided.lost-connection",),
+    ),
+    Mutant(
+        "frees a role that somebody may hold",
+        "pressure/protocol/repair.py",
+        "why = None if force else sign_of_life(role, first, last, ctx.holds)",
+        "why = None",
+        ("decided.repair-spares",),
+    ),
+    Mutant(
+        "acknowledges what was not done with",
+        "pressure/receiving.py",
+        "outcome = Settlement.ACKNOWLEDGED if error is None else Settlement.REQUEUED",
+        "outcome = Settlement.ACKNOWLEDGED",
+        ("decided.reliable-put-back", "history.no-loss"),
+    ),
+    Mutant(
+        "takes nothing for a token but its own",
+        "pressure/protocol/waits.py",
+        "hold.token = token is not None and not",
+        'hold.token = token is not None and token[-1] == b"0" and not',
+        ("decided.textbook-moves",),
+    ),
+)

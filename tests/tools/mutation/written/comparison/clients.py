@@ -1,0 +1,114 @@
+"""Small faults of how clients are answered: when they wait, in transactions, and beyond."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model import Mutant
+
+__all__ = ["CLIENTS"]
+
+CLIENTS: Final = (
+    Mutant(
+        "a timeout may be rounded down",
+        "miniredis/engine/longdouble.py",
+        "return -(-product.mantissa >> -product.exponent)",
+        "return product.mantissa >> -product.exponent",
+    ),
+    Mutant(
+        "an overwritten key wakes who waits for it",
+        "miniredis/engine/keyspace.py",
+        "        self.values[key] = value\n        if key in self.deadlines and",
+        "        self.values[key] = value\n"
+        "        if key in self.observed_keys:\n"
+        '            self._tell(key, "new", modifies=False, is_ready=True)\n'
+        "        if key in self.deadlines and",
+    ),
+    Mutant(
+        "waiters are served youngest first",
+        "miniredis/engine/waiting.py",
+        "next(iter(queue))",
+        "next(reversed(queue))",
+        ("wire.blocking",),
+    ),
+    Mutant(
+        "a waiter that fails takes an element with it",
+        "miniredis/engine/waiting.py",
+        "            reply = error\n",
+        "            reply = error\n            value.popleft()\n",
+    ),
+    Mutant(
+        "keys are served in the order of their names",
+        "miniredis/engine/waiting.py",
+        "for database, key in ready:",
+        "for database, key in sorted(ready):",
+    ),
+    Mutant(
+        "SWAPDB wakes nobody",
+        "miniredis/engine/waiting.py",
+        "            self._signal(database, key, None if there is None else type(there))\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a waiter is served though its key came with another type",
+        "miniredis/engine/waiting.py",
+        ".get(type(value))\n            if not queue",
+        ".get(type(value), self._queues.get((database.index, key), {}).get(deque))\n            if not queue",
+    ),
+    Mutant(
+        "WATCH does not see a key created",
+        "miniredis/engine/keyspace.py",
+        '            self._tell(key, "new", modifies=False, is_ready=True)\n        if event is not None:\n',
+        '            self._tell(key, "new", modifies=False, is_ready=True)\n        if not event:\n',
+    ),
+    Mutant(
+        "an error in EXEC's queue aborts nothing",
+        "miniredis/engine/gate.py",
+        "        session.transaction.aborted = True\n",
+        "        pass\n",
+        ("wire.transactions",),
+    ),
+    Mutant(
+        "DISCARD goes on watching",
+        "miniredis/engine/commands/transactions.py",
+        "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.leave_transaction()\n",
+        "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.transaction = None\n",
+    ),
+    Mutant(
+        "a null of RESP3 stays one of RESP2",
+        "miniredis/engine/replies.py",
+        '        NullArray: lambda _: b"_\\r\\n",',
+        '        NullArray: lambda _: b"*-1\\r\\n",',
+    ),
+    Mutant(
+        "RESET leaves the database selected",
+        "miniredis/engine/session.py",
+        "        self.db = self.engine.keyspace.databases[0]\n        self.resp = 2\n",
+        "        self.resp = 2\n",
+    ),
+    Mutant(
+        "CLIENT REPLY SKIP skips itself only",
+        "miniredis/engine/session.py",
+        "skips = SKIPS_REPLY if self.flags & SKIPS_NEXT else 0",
+        "skips = 0",
+    ),
+    Mutant(
+        "CLIENT PAUSE holds up nothing that is queued",
+        "miniredis/engine/input.py",
+        "    elif engine.conditions.pause is not None and is_held_up",
+        "    elif engine.conditions.pause is not None and session.transaction is None and is_held_up",
+    ),
+    Mutant(
+        "a line end in an error stays one",
+        "miniredis/engine/errors.py",
+        '.replace(b"\\r", b" ")',
+        "",
+    ),
+    Mutant(
+        "ECHO answers upper case",
+        "miniredis/engine/commands/connection.py",
+        'with the argument."""\n    return args[1]\n',
+        'with the argument."""\n    return args[1].upper()\n',
+        ("wire.server",),
+    ),
+)

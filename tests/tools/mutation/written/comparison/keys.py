@@ -1,0 +1,92 @@
+"""Small faults of what is done with keys of any type."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model import Mutant
+
+__all__ = ["KEYS"]
+
+KEYS: Final = (
+    Mutant(
+        "a scan gives the last element of a step again in the next",
+        "miniredis/engine/key_index.py",
+        "bisect_left(self._numbers, cursor) if",
+        "bisect_left(self._numbers, cursor + 1) if",
+    ),
+    Mutant(
+        "SET keeps the time to live",
+        "miniredis/engine/keyspace.py",
+        "        if key in self.deadlines and not keep_ttl:",
+        "        if key in self.deadlines and keep_ttl:",
+    ),
+    Mutant(
+        "EXPIRE with GT takes a key that never expires",
+        "miniredis/engine/commands/expiring.py",
+        'b"GT": current is not None and when > current',
+        'b"GT": current is None or when > current',
+    ),
+    Mutant(
+        "EXPIRE in the past only sets the time",
+        "miniredis/engine/commands/expiring.py",
+        "    if when <= session.engine.now.milliseconds and",
+        "    if when <= 0 and",
+    ),
+    Mutant(
+        "EXPIRETIME rounds down",
+        "miniredis/engine/commands/expiring.py",
+        '(when + 500) // 1000\n\n\n@command("PEXPIRETIME"',
+        '(when + 0) // 1000\n\n\n@command("PEXPIRETIME"',
+    ),
+    Mutant(
+        "RENAME forgets the time to live",
+        "miniredis/engine/commands/generic.py",
+        "new, value, None, deadline=db.deadlines.get(old))",
+        "new, value, None)",
+    ),
+    Mutant(
+        "COPY shares what it copies",
+        "miniredis/engine/keyspace.py",
+        "value if isinstance(value, bytes) else value.copy()",
+        "value",
+    ),
+    Mutant(
+        "MOVE looks for the key before the database",
+        "miniredis/engine/commands/generic.py",
+        "    if to is db:\n"
+        "        raise CommandError(errors.SAME_OBJECT)\n"
+        "    value = db.lookup_write(key)\n"
+        "    if value is None or",
+        "    value = db.lookup_write(key)\n"
+        "    if to is db and value is not None:\n"
+        "        raise CommandError(errors.SAME_OBJECT)\n"
+        "    if value is None or",
+    ),
+    Mutant(
+        "an empty outcome leaves the key as it was",
+        "miniredis/engine/keyspace.py",
+        "        elif self.lookup_write(key) is not None:\n            self.delete(key)\n",
+        "",
+    ),
+    Mutant(
+        "SORT finds no fields of hashes",
+        "miniredis/engine/commands/sorting.py",
+        "return value.fields.get(hash_field) if isinstance(value, HashValue) else None",
+        "return None",
+    ),
+    Mutant(
+        "EXISTS counts one too many",
+        "miniredis/engine/commands/generic.py",
+        "    return sum(session.db.lookup_read(key, flags=NO_TOUCH) is not None for key in args[1:])\n",
+        "    return 1 + sum(session.db.lookup_read(key, flags=NO_TOUCH) is not None for key in args[1:])\n",
+        ("wire.keys",),
+    ),
+    Mutant(
+        "SWAPDB wakes the waiters of one database",
+        "miniredis/engine/keyspace.py",
+        '        for db in (one, other):\n            self.tell(Change(db.index, None, None, "swap"))\n',
+        '        self.tell(Change(one.index, None, None, "swap"))\n',
+        ("wire.blocking",),
+    ),
+)

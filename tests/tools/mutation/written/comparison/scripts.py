@@ -1,0 +1,39 @@
+"""Small faults of scripts and of libraries of functions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model import Mutant
+
+__all__ = ["SCRIPTS"]
+
+SCRIPTS: Final = (
+    Mutant(
+        "scripts may call what is not for them",
+        "miniredis/engine/scripts.py",
+        'elif "noscript" in command.flags:',
+        'elif "noscript" in command.flags and "blocking" not in command.flags:',
+        ("wire.scripts",),
+    ),
+    Mutant(
+        "scripts that only read may write",
+        "miniredis/engine/scripts.py",
+        "elif run.is_read_only and (",
+        "elif run.is_read_only and run.is_function and (",
+    ),
+    Mutant(
+        "a database that a script selects is its client's",
+        "miniredis/engine/scripts.py",
+        "        self.running = None\n        self._engine.conditions.be_busy(False)",
+        "        run.client.db = run.session.db\n"
+        "        self.running = None\n"
+        "        self._engine.conditions.be_busy(False)",
+    ),
+    Mutant(
+        "a library replaces another without being told to",
+        "miniredis/engine/libraries.py",
+        "if name in shelf.libraries and not replace:",
+        "if name in shelf.libraries and name in self._shelf.libraries and not code:",
+    ),
+)
