@@ -120,7 +120,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def quick_probes() -> Iterator[None]:
     """Shortens the time between a repair's two probes; tests/pressure/protocol tests the real five seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pressure.protocol.liveness, "PROBE_INTERVAL", 0.05)
+        patch.setattr(pressure.protocol.liveness, "PROBE_INTERVAL", 0.2)
         yield
 
 

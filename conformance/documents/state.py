@@ -63,8 +63,9 @@ def counters(env: Environment) -> list[int]:
 
 @contextmanager
 def held(env: Environment, role: str) -> Iterator[None]:
-    """Another client holds a role for as long as the block lasts."""
+    """Another client holds a role for as long as the block lasts; it has written its identifier, as the documents say."""
     expect(env.redis.rpop(env.queue_key(role)) is not None, True, f"{role} has an element to take")
+    env.redis.set(env.queue_key(role.removesuffix("_free")), "another client")
     yield
     env.redis.lpush(env.queue_key(role), "back")
 
