@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from .arguments import checked_config
 from .embedded import EmbeddedServer, Launch
+from .journal.disk import release
 
 if TYPE_CHECKING:
     from .listeners import Listener
@@ -208,7 +209,7 @@ class Servers:
     def _end(self, folder: Path) -> None:
         with self._lock:
             del self._launches[folder]
-            os.close(self._files.pop(folder))
+            release(self._files.pop(folder))
 
     def stop(self) -> None:
         """Stops those that have started; returns when other processes can have their directories."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 from tests.tools.forking import Forked, ForkServer
 
-__all__ = ["forks", "popen"]
+__all__ = ["forks", "open_in", "popen"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,3 +50,9 @@ def popen(args: Sequence[str | bytes], **options: Any) -> subprocess.Popen[Any]:
     if python == sys.executable and option in {"-c", "-m"}:
         return Forked(forks(), args, **options)
     return Popen(args, **options)
+
+
+def open_in(folder: Path) -> list[int]:
+    """The descriptors of what this process has open in a folder."""
+    found = {each.name: os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()}
+    return [int(each) for each, path in found.items() if path.startswith(str(folder))]

@@ -140,4 +140,6 @@ class BaseWriter:
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copy of the lock."""
-        self._close()
+        if self._files is not None:
+            self._files.leave_to_parent()
+            self._files = None

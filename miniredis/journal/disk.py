@@ -77,6 +77,12 @@ class InputFile:
         self.close()
 
 
+def release(descriptor: int) -> None:
+    """Gives up a lock at once, even if a program that is being started has a copy of the descriptor."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
 class Disk:
     """The file system. All of it raises ``OSError``."""
 
@@ -152,6 +158,6 @@ class Disk:
             raise
         return descriptor
 
-    def unlock(self, descriptor: int) -> None:
-        """Gives up what ``lock`` returned."""
-        os.close(descriptor)
+    def unlock(self, descriptor: int, *, is_copy: bool = False) -> None:
+        """Gives up what ``lock`` returned; a forked child only closes its copy: the lock is the parent's."""
+        (os.close if is_copy else release)(descriptor)

@@ -57,6 +57,10 @@ class Folder:
         """Another server may use it."""
         self._disk.unlock(self._lock)
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: closes its copy of the lock."""
+        self._disk.unlock(self._lock, is_copy=True)
+
     # The manifest
 
     @property

@@ -259,4 +259,4 @@ class Journal:
         """In a forked child: closes its copies, the lock's among them, so that it ends with the parent."""
         if self._increments.last is not None:
             self._increments.last.leave_to_parent()
-        self._files.close()
+        self._files.leave_to_parent()

@@ -16,6 +16,7 @@ import redis
 import miniredis
 from miniredis.shared import FAREWELL, LOCK, SERVERS, SOCKET, locked
 from pressure import error_replies
+from tests.forks import open_in
 from tests.waiting import until
 
 KEPT = {"appendonly": "yes", "appendfsync": "always"}
@@ -159,6 +160,17 @@ def test_a_descriptor_that_somebody_closed_is_opened_again(folder: Path) -> None
     os.close(int(path.split("/")[4]))
     with redis.Redis(unix_socket_path=miniredis.join(long)) as client:
         assert client.ping()
+
+
+def test_a_directory_is_free_although_a_program_that_is_being_started_has_a_copy_of_its_lock(
+    folder: Path,
+) -> None:
+    miniredis.join(folder)
+    copies = [os.dup(each) for each in open_in(folder)]
+    SERVERS.stop()
+    os.close(locked(folder / LOCK))
+    for each in copies:
+        os.close(each)
 
 
 def test_a_client_is_told_that_the_server_ends_after_all_replies(folder: Path) -> None:

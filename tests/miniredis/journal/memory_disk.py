@@ -196,5 +196,5 @@ class MemoryDisk(Disk):
     def lock(self, folder: Path) -> int:
         return 0
 
-    def unlock(self, descriptor: int) -> None:
+    def unlock(self, descriptor: int, *, is_copy: bool = False) -> None:
         pass

@@ -25,6 +25,7 @@ from conformance.targets.programs import find_real_redis
 from miniredis import DamagedFileError
 from miniredis.journal.disk import File
 
+from ...forks import open_in
 from ...waiting import until
 from .rdb_states import fill, fill_at_random, portrait
 
@@ -150,6 +151,24 @@ def test_two_servers_cannot_use_one_folder(tmp_path: Path) -> None:
     with ours(tmp_path), pytest.raises(BlockingIOError, match="another server keeps its data in"):
         ours(tmp_path)
     ours(tmp_path).stop()
+
+
+def test_a_folder_is_free_at_once_and_stays_locked_where_a_child_leaves_its_copy_to_its_parent(
+    tmp_path: Path,
+) -> None:
+    with ours(tmp_path):
+        copies = [
+            os.dup(each) for each in open_in(tmp_path)
+        ]  # as a program has them that is just being started
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+        with pytest.raises(BlockingIOError):
+            ours(tmp_path)
+    ours(tmp_path).stop()
+    for each in copies:
+        os.close(each)
 
 
 def test_the_command_names_what_it_cannot_use(tmp_path: Path) -> None:
