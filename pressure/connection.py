@@ -5,19 +5,21 @@ Rules:
     - ``discovery`` finds the server anew for each. ``pool`` says which operation uses which.
     - A read wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on. So neither a silent server
       nor a slow one keeps a program from ending.
-    - redis-py's pipelines, packing and handshake are not used: hiredis packs a step, which is sent at once,
-      and its replies are read. That is a good deal less Python per operation.
+    - redis-py opens connections and parses replies. Its pipelines, packing and handshake are not used:
+      hiredis packs a step, which is sent at once. That is a good deal less Python per operation.
 """
 
 from __future__ import annotations
 
 import math
+import select
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+import hiredis
 import redis
 
 from pressure.directory import reach
@@ -248,11 +250,9 @@ def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
     sock = connection._sock
     if len(data) <= AT_ONCE or not hasattr(sock, "send"):
         try:
-            connection.send_packed_command((data,), check_health=False)
-        except redis.ConnectionError as error:
-            if isinstance(error.__cause__ or error.__context__, BrokenPipeError):
-                raise NotDoneError(str(error)) from error
-            raise
+            sock.sendall(data)
+        except BrokenPipeError as error:
+            raise NotDoneError(str(error)) from error
         return
     rest, taken, until = memoryview(data), 0, time.monotonic() + TICK
     while rest:
@@ -270,15 +270,15 @@ def _reply(connection: Any, scope: CancelScope) -> Reply:
     """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
     while True:
         try:
-            reply = connection.read_response(disconnect_on_error=False)
-        except ERROR_REPLIES as error:
+            reply = connection._parser.read_response()
+        except ERROR_REPLIES as error:  # those that redis-py takes for the end of the connection
             return error_reply(error)
         except redis.TimeoutError:
             scope.tick(is_silent=not connection.paced.has_heard())
         else:
-            if type(reply) is not list:
-                return reply
-            return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
+            if type(reply) is list:
+                return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
+            return error_reply(reply) if isinstance(reply, ERROR_REPLIES) else reply
 
 
 def _made(query: ServerQuery, member: Member) -> Any:
@@ -290,6 +290,7 @@ def _made(query: ServerQuery, member: Member) -> Any:
         connection._sock.settimeout(TICK)
         connection._parser.on_connect(connection)
         connection._parser._sock = connection.paced = Paced(connection._sock)
+        connection.has_input = _input_check(connection)
 
     limit = query.where.connect_timeout
     kwargs = {**query.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
@@ -320,7 +321,21 @@ def close(connection: Any) -> None:
 def is_quiet(connection: Any) -> bool:
     """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
     try:
-        connection.paced.has_heard()  # some versions of redis-py look by reading
-        return not connection.can_read(0)
+        return not connection.has_input()
     except (redis.RedisError, OSError):
         return False
+
+
+def _input_check(connection: Any) -> Callable[[], object]:
+    """The function that tells whether a connection has something to read; redis-py's prepares a poll anew."""
+    sock, reader = connection._sock, getattr(connection._parser, "_reader", None)
+
+    def asked() -> object:
+        connection.paced.has_heard()  # some versions of redis-py look by reading
+        return connection.can_read(0)
+
+    if not isinstance(reader, hiredis.Reader) or not hasattr(sock, "fileno"):
+        return asked
+    poll, decrypted = select.poll(), getattr(sock, "pending", int)
+    poll.register(sock, select.POLLIN)
+    return lambda: reader.has_data() or decrypted() or poll.poll(0)

@@ -73,12 +73,12 @@ class Execution(Generic[T]):
 
     def begin(self) -> None:
         """Run the operation to its first step."""
-        self._go(lambda: next(self._operation))
+        self._go(self._operation.send, None)
 
-    def _go(self, proceed: Callable[[], Step]) -> None:
+    def _go(self, proceed: Callable[[Any], Step], sent: Any) -> None:
         self.step = None
         try:
-            step = proceed()
+            step = proceed(sent)
             while isinstance(step, NewHold):
                 step = self._operation.send([self._begin_hold()])
             self.step = step
@@ -102,7 +102,7 @@ class Execution(Generic[T]):
     def packed(self, step: Batch) -> tuple[bytes, int]:
         """The bytes of a step that is about to be sent, and how many replies there will be."""
         if not self._changed:
-            self._changed = any(command[0] not in _HARMLESS for command in step.commands)
+            self._changed = not _HARMLESS.issuperset([command[0] for command in step.commands])
         return b"".join(map(_pack, step.commands)), len(step.commands)
 
     def advance(self, replies: list[Reply]) -> None:
@@ -111,7 +111,7 @@ class Execution(Generic[T]):
             if type(reply) is list:  # of EXEC or a script; an error in it can be that of giving a role back
                 self._note_refusals(reply)
         self._note_refusals(replies)
-        self._go(lambda: self._operation.send(replies))
+        self._go(self._operation.send, replies)
 
     def _note_refusals(self, replies: list[Reply]) -> None:
         for reply in replies:
@@ -120,7 +120,7 @@ class Execution(Generic[T]):
 
     def stop(self, reason: BaseException) -> None:
         """Throw an exception into the operation in place of a step that waits."""
-        self._go(lambda: self._operation.throw(reason))
+        self._go(self._operation.throw, reason)
 
     def abandon(self) -> None:
         """Close the operation: its connection is lost."""

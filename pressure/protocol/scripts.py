@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pressure.errors import ServerReplyError
 from pressure.protocol.healing import heal
@@ -61,8 +61,7 @@ def eval_script(
     return reply
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptReply:
+class ScriptReply(NamedTuple):
     """The answer of a script; ``lua`` explains it."""
 
     status: bytes

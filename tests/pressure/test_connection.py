@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
+import hiredis
 import pytest
 import redis
 
@@ -24,7 +25,7 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import Paced, _send, is_quiet
+from pressure.connection import Paced, _input_check, _send, is_quiet
 from pressure.error_replies import AT_ONCE
 from pressure.identity import connection_in
 from pressure.pool import HOLDS
@@ -253,7 +254,8 @@ def test_a_connection_that_the_server_closed_after_a_long_reply_is_not_quiet() -
             """Looks whether there is something to read by reading, as redis-py did before version 8."""
 
             def __init__(self) -> None:
-                self.paced = paced
+                self.paced, self._sock, self._parser = paced, ours, None
+                self.has_input = _input_check(self)
 
             def can_read(self, _timeout: float) -> bool:
                 with suppress(TimeoutError):
@@ -266,6 +268,24 @@ def test_a_connection_that_the_server_closed_after_a_long_reply_is_not_quiet() -
         paced.recv_into(bytearray(1))
         until(lambda: time.monotonic() >= paced._until)
         assert not is_quiet(Polling())
+
+
+def test_only_a_connection_without_input_is_quiet() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        reader = hiredis.Reader()
+        connection = SimpleNamespace(_sock=ours, _parser=SimpleNamespace(_reader=reader))
+        connection.has_input = _input_check(connection)
+        seen = [is_quiet(connection)]
+        reader.feed(b"+a reply that nobody asked for\r\n")
+        seen.append(is_quiet(connection))
+        reader.gets()
+        theirs.send(b"+another")
+        seen.append(is_quiet(connection))
+        ours.recv(100)
+        seen.append(is_quiet(connection))
+        theirs.close()
+        assert [*seen, is_quiet(connection)] == [True, False, False, True, False]
 
 
 def test_a_slow_send_that_never_times_out_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
