@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, cast
 
 from pressure.errors import CodecError, UnsafeCodecWarning, ValueTooLongError
 from pressure.extras import how_to_install
@@ -65,10 +65,6 @@ class _Pair:
     decode: Callable[[bytes], Any]
 
 
-def _plain() -> _Pair:
-    return _Pair(_payload, bytes)
-
-
 def _payload(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
@@ -78,6 +74,10 @@ def _payload(value: Any) -> bytes:
         return bytes(value)
     what = type(value).__name__
     raise TypeError(f"a value must be bytes-like or str, not {what}; codec='json' and others take more types")
+
+
+#: The codec of values that are bytes.
+PLAIN: Final = _Pair(_payload, bytes)
 
 
 def _json() -> _Pair:
@@ -112,7 +112,7 @@ def _msgpack() -> _Pair:
 
 
 CODECS: Final[Mapping[str | None, Callable[[], Codec[Any]]]] = {
-    None: _plain,
+    None: lambda: PLAIN,
     "json": _json,
     "pickle": _pickle,
     "msgpack": _msgpack,
@@ -158,6 +158,8 @@ def sendable(data: bytes, beside: int = 0) -> bytes:
 
 def all_decoded(codec: Codec[V], taken: list[bytes], queue: object = None) -> list[V]:
     """``decoded`` for all values that a call took."""
+    if codec is PLAIN:
+        return cast("list[V]", taken)
     try:
         return [*map(codec.decode, taken)]
     except Exception:  # decoded one by one, the value that is wrong is named

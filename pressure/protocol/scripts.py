@@ -40,16 +40,23 @@ NO_SCRIPTS: Final = _Nothing()
 
 
 def eval_script(
-    server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int
+    server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int, chunk: Sequence[bytes] = ()
 ) -> Operation[Reply]:
     """Run a script; ``NO_SCRIPTS`` if the server refuses scripts, or an argument is too long for one.
+
+    Args:
+        server: What is known about the server.
+        script: The script.
+        keys: Its keys.
+        args: Its first arguments.
+        chunk: Its other arguments, none of which is too long.
 
     Raises:
         ServerReplyError: It was refused or failed.
     """
     if not server.scripts or max([len(arg) for arg in args if type(arg) is bytes], default=0) > MOST_BYTES:
         return NO_SCRIPTS
-    operands = (len(keys), *keys, *args)
+    operands = (len(keys), *keys, *args, *chunk)
     (reply,) = yield Batch(((b"EVALSHA", script.sha, *operands),))
     if isinstance(reply, ServerReplyError) and reply.code == "NOSCRIPT":
         (reply,) = yield Batch(((b"EVAL", script.text, *operands),))
@@ -73,7 +80,13 @@ class ScriptReply(NamedTuple):
 
 
 def call_script(
-    ctx: Context, hold: Hold, script: Script, keys: Sequence[bytes], mode: bytes, *args: bytes | int
+    ctx: Context,
+    hold: Hold,
+    script: Script,
+    keys: Sequence[bytes],
+    mode: bytes,
+    *args: bytes | int,
+    chunk: Sequence[bytes] = (),
 ) -> Operation[ScriptReply | None]:
     """Run a script for a hold; None if the server refuses scripts, or an argument is too long for one.
 
@@ -81,7 +94,8 @@ def call_script(
         ServerReplyError: It was refused as a whole; nothing was done.
     """
     expected = (mode != b"free" and hold.expected) or b""
-    reply = yield from eval_script(ctx.server, script, keys, hold.id, mode, ctx.lease_ms, expected, *args)
+    head = (hold.id, mode, ctx.lease_ms, expected)
+    reply = yield from eval_script(ctx.server, script, keys, *head, *args, chunk=chunk)
     return None if reply is NO_SCRIPTS else ScriptReply(*reply)
 
 
@@ -158,9 +172,11 @@ def _put_some(
         keys.produced_messages, keys.produced_bytes,
     )  # fmt: skip
     chunk = progress.next_values()
+    if len(chunk[0]) > MOST_BYTES:  # of several, each is shorter
+        return None
     more = progress.stored + len(chunk) < len(progress.values)
     flags = (int(overfill), int(deadline.waits), int(more))
-    answer = yield from call_script(ctx, hold, PUT, names, mode, *flags, *chunk)
+    answer = yield from call_script(ctx, hold, PUT, names, mode, *flags, chunk=chunk)
     if answer is not None:
         progress.stored += answer.stored
         kept = (answer.status == b"ok" and more) or (answer.status == b"full" and bool(flags[1]))
