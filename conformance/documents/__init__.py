@@ -27,6 +27,7 @@ MODULES: Final = (
     *(f"lists.{name}" for name in ("pushing", "elements", "errors", "timeouts", "blocking", "matrix")),
     *(f"distributed_queues.{name}" for name in ("backup", "ring")),
     *(f"redismq.{name}" for name in ("messages", "commands")),
+    "recorded",
     "histories",
     "wire",
 )
@@ -36,4 +37,4 @@ for _name in MODULES:
     import_module(f".{_name}", __name__)
 
 SUITES: Final = tuple(dict.fromkeys(suite for clause in CLAUSES.values() for suite in clause.suites))
-"""The names of the suites: one for each document, and ``histories`` and ``wire``."""
+"""The names of the suites: one for each document, ``recorded``, ``histories`` and ``wire``."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..failure import Evidence
 from ..judging.environment import Environment, Failure, expect
-from ..targets import embedded, real_redis
+from ..targets import real_redis
 from ..wire import RawConnection
 from .model import Clause
 from .registry import check, declare
@@ -64,7 +64,7 @@ for _group in GROUPS:
 @check("wire.blocking")
 def swaps_wake(env: Environment) -> None:
     """On a server of its own, as others have databases, too; conversations seldom come to it."""
-    anew = embedded if env.address.in_process else env.address.another
+    anew = env.address.another
     assert anew is not None
     for databases in (("0", "1"), ("1", "0")):
         with anew() as address, Environment(address, env.client) as own:

@@ -91,6 +91,11 @@ def has_no_reference(env: Environment) -> bool:
     return not has_redis_7_0() if env.address.in_process else env.address.another is None
 
 
+def has_no_spare(env: Environment) -> bool:
+    """What is emptied must not be in use: one more of the kind is started."""
+    return env.address.another is None
+
+
 @cache
 def has_redis_7_0() -> bool:
     """Whether the real Redis of this machine is one of 7.0."""
@@ -116,6 +121,7 @@ LACKS: Final[Mapping[str, Callable[[Environment], bool]]] = {
     "no-password": wants_a_password,
     "scripts": runs_no_scripts,
     "redis-7.0": is_no_redis_7_0,
+    "spare": has_no_spare,
     "reference": has_no_reference,
     "our-client": is_judged_with_another_client,
 }
@@ -132,6 +138,7 @@ REASONS: Final[Mapping[str, str]] = {
     "no-password": "the server asks for a password, and the clause is about clients without one",
     "scripts": "the server runs no Lua scripts",
     "redis-7.0": "the server does not have the commands of Redis 7.0",
+    "spare": "the clause empties a server, and only servers that this command has started may be emptied",
     "reference": "replies are compared with those of a Redis 7.0 that may be emptied, and by hypothesis; "
     "one of the two is missing",
     "our-client": "the clause is about pressure alone, and another client is judged",

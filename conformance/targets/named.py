@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from ..arguments import unknown
@@ -56,13 +56,22 @@ class Target:
 
 
 @contextmanager
-def embedded(engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[Address]:
-    """A miniredis on a thread of this process."""
+def embedded(*flags: str, engine: Engine | None = None, loop: LoopChoice = None) -> Iterator[Address]:
+    """A miniredis on a thread of this process.
+
+    Args:
+        flags: as on redis-server's command line, each name with one value behind it.
+        engine: what it serves; a new engine unless it is given.
+        loop: how it serves.
+    """
     import miniredis  # only those who ask for it need it
 
-    with miniredis.start(engine=engine, loop=loop) as server:
+    names = (name.removeprefix("--").replace("-", "_") for name in flags[::2])
+    options: Any = dict(zip(names, flags[1::2], strict=True))
+    with miniredis.start(engine=engine, loop=loop, **options) as server:
         how = " with a task per stream" if loop == "streams" else ""
-        yield Address(server.url, f"miniredis in this process{how}", in_process=True)
+        origin = f"miniredis in this process{how}"
+        yield Address(server.url, origin, in_process=True, another=partial(embedded, loop=loop))
 
 
 def real_redis(*flags: str) -> AbstractContextManager[Address]:

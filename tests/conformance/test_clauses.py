@@ -35,7 +35,7 @@ LONG = {("histories",)}
 TEXTBOOK = {"decided.textbook", "decided.textbook-first", "decided.textbook-moves"}
 
 #: What is asked of a server alone, however its bytes are carried.
-ANSWERS = {"list-notes", "redismq"}
+ANSWERS = {"list-notes", "redismq", "recorded"}
 
 #: Families that take seconds: the first command of the README, which CI begins with, plays them on both servers.
 SLOW = {"history", "textbook"}
@@ -73,7 +73,7 @@ def family(clause: Clause) -> str:
 
 def is_ours(clause: Clause) -> bool:
     """Whether a client of ours takes part in it; the others are replies to plain commands."""
-    about_servers = clause.suites == ("list-notes",) or "reliable-queues" in clause.needs
+    about_servers = clause.suites in {("list-notes",), ("recorded",)} or "reliable-queues" in clause.needs
     return clause.suites not in LONG and not about_servers
 
 
@@ -206,7 +206,7 @@ def test_no_two_clauses_share_an_id() -> None:
         declare(CLAUSES["list.llen"])
 
 
-def test_the_suites_are_the_documents_and_the_wire() -> None:
+def test_the_suites_are_the_documents_what_was_recorded_and_the_wire() -> None:
     assert SUITES == (
         "protocol-0.1",
         "protocol-0.15",
@@ -214,6 +214,7 @@ def test_the_suites_are_the_documents_and_the_wire() -> None:
         "list-notes",
         "distributed-queues",
         "redismq",
+        "recorded",
         "histories",
         "wire",
     )

@@ -79,7 +79,7 @@ def able(address: Address) -> frozenset[str]:
 def test_a_server_the_suite_did_not_start_is_not_compared_on_the_wire(real_server: Address) -> None:
     own, theirs = able(real_server), able(Address(real_server.url, "somebody's"))
     assert {"reference", "scripts"} <= own
-    assert theirs == own - {"reference"}
+    assert theirs == own - {"reference", "spare"}
 
 
 def test_an_older_redis_is_not_compared() -> None:

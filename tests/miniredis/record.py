@@ -1,4 +1,4 @@
-"""Records what a real server answers into the transcripts: ``python -m tests.miniredis.record HOST PORT [FILE...]``.
+"""Records what a real server answers into the conversations: ``python -m tests.miniredis.record HOST PORT [FILE...]``.
 
 What clients send stays as written; the replies are recorded anew. Look at the difference before you keep it.
 """
@@ -9,7 +9,8 @@ import select
 import sys
 from pathlib import Path
 
-from .transcript import TRANSCRIPTS, Client, Player, Scenario, Step, escape, read
+from conformance.documents.recorded import FILES
+from conformance.documents.recorded.player import Player, RawClient, Scenario, Step, escape, read
 
 QUIET = 0.06
 """Seconds without a byte after which all replies are taken to have come."""
@@ -57,7 +58,7 @@ class Recorder(Player):
         return heard
 
     @staticmethod
-    def readable(clients: dict[str, Client]) -> list[str]:
+    def readable(clients: dict[str, RawClient]) -> list[str]:
         sockets = {client.socket: name for name, client in clients.items()}
         return [sockets[each] for each in select.select(list(sockets), [], [], QUIET)[0]]
 
@@ -73,5 +74,5 @@ def record(path: Path, address: tuple[str, int]) -> None:
 
 if __name__ == "__main__":
     host, port, *files = sys.argv[1:]
-    for path in [Path(file) for file in files] or sorted(TRANSCRIPTS.glob("*.txt")):
+    for path in [Path(file) for file in files] or FILES.values():
         record(path, (host, int(port)))

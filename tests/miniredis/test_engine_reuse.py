@@ -8,11 +8,11 @@ import pytest
 import redis
 
 import miniredis
+from conformance.documents.recorded.player import RawClient
 from miniredis.local import LocalSocket
 from miniredis.server import LoopChoice
 
 from ..waiting import PATIENCE, until
-from .transcript import Client
 
 LONG = "local n = 0 for i = 1, 2000000 do n = n + 1 end return n"
 FOR_EVER = "while true do end"
@@ -27,9 +27,9 @@ def choice(request: pytest.FixtureRequest) -> LoopChoice:
 def test_a_client_blocked_on_the_first_server_takes_nothing_on_the_second(choice: LoopChoice) -> None:
     engine = miniredis.Engine()
     with miniredis.start(engine=engine, loop=choice) as server:
-        by_socket, local = Client((server.host, server.port)), LocalSocket(server._runner)
+        by_socket, local = RawClient((server.host, server.port)), LocalSocket(server._runner)
         for each in (by_socket, local):
-            (each.send if isinstance(each, Client) else each.sendall)(b"BLPOP k 0\r\n")
+            (each.send if isinstance(each, RawClient) else each.sendall)(b"BLPOP k 0\r\n")
         until(lambda: len(engine.waiting) == 2)
     assert not engine.sessions
     with miniredis.start(engine=engine, loop=choice) as server, server.client() as client:
@@ -42,7 +42,7 @@ def test_a_client_blocked_on_the_first_server_takes_nothing_on_the_second(choice
 def test_nothing_that_clients_of_the_first_server_asked_for_holds_on_the_second(choice: LoopChoice) -> None:
     engine = miniredis.Engine()
     with miniredis.start(engine=engine, loop=choice) as server:
-        watcher, listener, monitor = (Client((server.host, server.port)) for _ in range(3))
+        watcher, listener, monitor = (RawClient((server.host, server.port)) for _ in range(3))
         assert watcher.ask("WATCH k") == watcher.ask("MULTI") == b"+OK\r\n"
         assert listener.ask("SUBSCRIBE news").startswith(b"*3")
         assert monitor.ask("MONITOR") == b"+OK\r\n"

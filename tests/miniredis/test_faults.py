@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import miniredis
+from conformance.documents.recorded.player import RawClient
 from miniredis.engine.registry import LOOKUP
 from miniredis.engine.waiting import Waiter
 from miniredis.outlets import Outlet
@@ -17,7 +18,6 @@ from miniredis.outlets import Outlet
 from ..waiting import until
 from .loops import started
 from .test_server import until_blocked
-from .transcript import Client
 
 
 class BugError(Exception):
@@ -28,11 +28,11 @@ def fail(*_: object) -> Any:
     raise BugError
 
 
-def clients(server: miniredis.Server, count: int) -> list[Client]:
-    return [Client((server.host, server.port)) for _ in range(count)]
+def clients(server: miniredis.Server, count: int) -> list[RawClient]:
+    return [RawClient((server.host, server.port)) for _ in range(count)]
 
 
-def is_hung_up_on(client: Client) -> bool:
+def is_hung_up_on(client: RawClient) -> bool:
     with contextlib.suppress(ConnectionResetError):  # where something that it sent was not read
         return client.socket.recv(1) == b""
     return True

@@ -18,11 +18,11 @@ import redis
 import trio
 
 import miniredis
+from conformance.documents.recorded.player import RawClient
 from miniredis.local import LocalSocket
 
 from ..waiting import PATIENCE
 from .loops import started
-from .transcript import Client
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -56,13 +56,13 @@ def child(act: Callable[[], object] = lambda: None) -> Iterator[None]:
 
 
 def test_quit_closes_a_connection_that_a_forked_child_inherited(server: miniredis.Server) -> None:
-    client, other = Client((server.host, server.port)), Client((server.host, server.port))
+    client, other = RawClient((server.host, server.port)), RawClient((server.host, server.port))
     assert client.ask("PING") == other.ask("PING") == b"+PONG\r\n"
     with child():
         assert client.ask("QUIT") == b"+OK\r\n"
         assert client.socket.recv(1) == b""
         assert other.ask("PING") == b"+PONG\r\n"
-        late = Client((server.host, server.port))
+        late = RawClient((server.host, server.port))
         assert late.ask("PING") == b"+PONG\r\n"
     for each in (client, other, late):
         each.close()
@@ -71,7 +71,7 @@ def test_quit_closes_a_connection_that_a_forked_child_inherited(server: miniredi
 def test_a_stopped_server_is_gone_although_a_forked_child_lives(tmp_path: Path, loop: str) -> None:
     path = tmp_path / "socket"
     with started(loop, unixsocket=str(path)) as server:
-        client = Client((server.host, server.port))
+        client = RawClient((server.host, server.port))
         assert client.ask("PING") == b"+PONG\r\n"
         with child():
             assert path.exists()
@@ -103,7 +103,7 @@ def test_connections_of_a_killed_process_close_although_its_forked_child_lives(l
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None
-        client = Client(("127.0.0.1", int(parent.stdout.readline())))
+        client = RawClient(("127.0.0.1", int(parent.stdout.readline())))
         assert client.ask("PING") == b"+PONG\r\n"
         print(file=parent.stdin, flush=True)
         assert parent.stdout.readline() == "forked\n"

@@ -14,10 +14,10 @@ import trio.testing
 import trustme
 
 import miniredis
+from conformance.documents.recorded.player import RawClient
 from miniredis.pollers import READ, WRITE, Poller, SelectorPoller, new_poller
 
 from .loops import started
-from .transcript import Client
 
 MEGABYTE = 1_000_000
 HARD = "normal 1mb 0 0"
@@ -28,9 +28,9 @@ def bulk(size: int) -> bytes:
 
 
 @contextmanager
-def holding(address: tuple[str, int], size: int) -> Iterator[Client]:
+def holding(address: tuple[str, int], size: int) -> Iterator[RawClient]:
     """A client of a server where the key ``k`` is so long."""
-    client = Client(address)
+    client = RawClient(address)
     try:
         client.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n" + bulk(size))
         assert client.get(5) == b"+OK\r\n"
@@ -45,7 +45,7 @@ def holding(address: tuple[str, int], size: int) -> Iterator[Client]:
 def test_a_reply_beyond_the_hard_limit_is_not_sent(empty_address: tuple[str, int]) -> None:
     with holding(empty_address, 3 * MEGABYTE) as control:
         assert control.ask(f'CONFIG SET client-output-buffer-limit "{HARD}"') == b"+OK\r\n"
-        greedy = Client(empty_address)
+        greedy = RawClient(empty_address)
         greedy.send(b"GET k\r\n")
         assert greedy.get(1) == b""
         assert control.ask("CONFIG SET client-output-buffer-limit 'normal 0 0 0'") == b"+OK\r\n"
@@ -66,7 +66,7 @@ def test_a_reply_within_the_hard_limit_is_sent(empty_address: tuple[str, int]) -
 def test_replies_that_are_not_read_add_up_to_the_hard_limit(server: miniredis.Server) -> None:
     with holding((server.host, server.port), MEGABYTE // 2) as control:
         assert control.ask('CONFIG SET client-output-buffer-limit "normal 20mb 0 0"') == b"+OK\r\n"
-        slow = Client((server.host, server.port))
+        slow = RawClient((server.host, server.port))
         for _ in range(60):
             try:
                 slow.send(b"GET k\r\n")
@@ -82,7 +82,7 @@ def test_a_client_over_the_soft_limit_for_too_long_is_disconnected(loop: str) ->
         started(loop, clock="held", client_output_buffer_limit="normal 0 1mb 10") as server,
         holding((server.host, server.port), 30 * MEGABYTE) as control,
     ):
-        slow = Client((server.host, server.port))
+        slow = RawClient((server.host, server.port))
         slow.send(b"GET k\r\n")
         assert slow.get(11) == b"$30000000\r\n"
         server.fast_forward(10)
@@ -97,7 +97,7 @@ def test_a_client_that_reads_in_time_stays_connected(loop: str) -> None:
         started(loop, clock="held", client_output_buffer_limit="normal 0 1mb 10") as server,
         holding((server.host, server.port), 30 * MEGABYTE),
     ):
-        slow = Client((server.host, server.port))
+        slow = RawClient((server.host, server.port))
         slow.send(b"GET k\r\n")
         server.fast_forward(9)
         assert slow.get(len(bulk(30 * MEGABYTE))) == bulk(30 * MEGABYTE)

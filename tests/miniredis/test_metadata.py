@@ -5,10 +5,9 @@ from typing import Any
 
 import hiredis
 
+from conformance.documents.recorded.player import RawClient
 from miniredis.engine.registry import LOOKUP, Command, commands
 from tests.cases import check_each
-
-from .transcript import Client
 
 ALL = [each for parent in commands(LOOKUP) for each in (parent, *commands(parent.subcommands))]
 OF_REDIS = [each for each in ALL if "module" not in each.flags]
@@ -16,7 +15,7 @@ OF_REDIS = [each for each in ALL if "module" not in each.flags]
 
 
 def ask(address: tuple[str, int], line: str) -> Any:
-    client, reader = Client(address), hiredis.Reader()
+    client, reader = RawClient(address), hiredis.Reader()
     client.send(line.encode() + b"\r\n")
     while (answer := reader.gets()) is False:
         reader.feed(client.socket.recv(1 << 20))
@@ -68,7 +67,7 @@ NOT_TOLD = {b"complexity", b"history"}
 
 
 def docs(address: tuple[str, int], name: str) -> dict[bytes, Any]:
-    client, reader = Client(address), hiredis.Reader()
+    client, reader = RawClient(address), hiredis.Reader()
     client.send(b"HELLO 3\r\n")
     client.send(f"COMMAND DOCS {name}\r\n".encode())
     answers: list[Any] = []

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import miniredis
+from conformance.documents.recorded.player import RawClient
 from conformance.wire import RawConnection
 
 from .loops import LOOPS, started
 from .test_scripts_busy import KILLED, OK, Bench
-from .transcript import Client
 
 INVALIDATE_ALL = b">2\r\n$10\r\ninvalidate\r\n_\r\n"
 UNBLOCKED = b"-UNBLOCKED the stream key no longer exists\r\n"
@@ -39,7 +39,7 @@ def emptied(request: pytest.FixtureRequest) -> Iterator[Emptied]:
 
 def test_a_client_that_tracks_keys_is_told_at_once(emptied: Emptied) -> None:
     address, empty = emptied
-    client = Client(address)
+    client = RawClient(address)
     assert client.ask("HELLO 3").startswith(b"%")
     assert client.ask("CLIENT TRACKING ON") == client.ask("SET k v") == OK
     assert client.ask("GET k") == b"$1\r\nv\r\n"
@@ -50,7 +50,7 @@ def test_a_client_that_tracks_keys_is_told_at_once(emptied: Emptied) -> None:
 
 def test_a_client_that_waits_in_a_group_of_a_stream_is_told_at_once(emptied: Emptied) -> None:
     address, empty = emptied
-    client, control = Client(address), Client(address)
+    client, control = RawClient(address), RawClient(address)
     assert client.ask("XGROUP CREATE s group $ MKSTREAM") == OK
     client.send(b"XREADGROUP GROUP group me BLOCK 0 STREAMS s >\r\n")
     while b"blocked_clients:1" not in control.ask("INFO clients"):

@@ -17,11 +17,11 @@ import redis
 import trio
 
 import miniredis
+from conformance.documents.recorded.player import RawClient
 from miniredis.engine import Engine
 
 from ..waiting import until
 from .loops import started
-from .transcript import Client
 
 TRIALS = 10
 WAITERS = 50
@@ -34,20 +34,20 @@ def open_files() -> int:
 # Waiters, on both servers
 
 
-def blocked(control: Client) -> int:
+def blocked(control: RawClient) -> int:
     line = next(
         line for line in control.ask("INFO clients").splitlines() if line.startswith(b"blocked_clients:")
     )
     return int(line.partition(b":")[2])
 
 
-def until_blocked(control: Client, count: int) -> None:
+def until_blocked(control: RawClient, count: int) -> None:
     until(lambda: blocked(control) == count, f"{count} clients are blocked")
 
 
 def test_waiters_are_served_in_the_order_in_which_they_blocked(empty_address: tuple[str, int]) -> None:
-    control = Client(empty_address)
-    waiters = [Client(empty_address) for _ in range(WAITERS)]
+    control = RawClient(empty_address)
+    waiters = [RawClient(empty_address) for _ in range(WAITERS)]
     violations = 0
     for _ in range(TRIALS):
         for place, waiter in enumerate(waiters, start=1):
@@ -91,7 +91,7 @@ def test_a_stopped_server_leaves_no_threads_and_no_open_files(tmp_path: Path, lo
     with started(loop, unixsocket=str(path)) as server, ExitStack() as clients:
         for _ in range(5):
             clients.enter_context(socket.create_connection((server.host, server.port)))
-        blocker, control = Client((server.host, server.port)), Client((server.host, server.port))
+        blocker, control = RawClient((server.host, server.port)), RawClient((server.host, server.port))
         clients.callback(blocker.close)
         clients.callback(control.close)
         blocker.send(b"BLPOP k 0\r\n")
@@ -154,7 +154,7 @@ def test_a_server_listens_on_a_unix_socket_with_its_permissions(tmp_path: Path, 
 
 
 def test_shutdown_stops_the_server(server: miniredis.Server) -> None:
-    client = Client((server.host, server.port))
+    client = RawClient((server.host, server.port))
     client.send(b"SHUTDOWN NOSAVE\r\n")
     assert client.get(1) == b""
     client.close()
@@ -240,7 +240,7 @@ def test_a_long_pipeline_gets_all_replies_when_the_client_reads_only_at_its_end(
 
 
 def test_a_client_that_does_not_read_does_not_delay_others(server: miniredis.Server) -> None:
-    slow, other = Client((server.host, server.port)), Client((server.host, server.port))
+    slow, other = RawClient((server.host, server.port)), RawClient((server.host, server.port))
     other.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000000\r\n" + b"x" * 1_000_000 + b"\r\n")
     assert other.get(5) == b"+OK\r\n"
     slow.send(b"GET k\r\n" * 20 + b"QUIT\r\n")
@@ -254,7 +254,7 @@ def test_a_client_that_does_not_read_does_not_delay_others(server: miniredis.Ser
 
 
 def test_a_long_pipeline_does_not_starve_other_clients(server: miniredis.Server) -> None:
-    busy, other = Client((server.host, server.port)), Client((server.host, server.port))
+    busy, other = RawClient((server.host, server.port)), RawClient((server.host, server.port))
     other.ask("RPUSH l " + " ".join("x" * 5000))
     count = 4000
     busy.send(b"LPOS l nosuch\r\n" * count)
@@ -266,7 +266,7 @@ def test_a_long_pipeline_does_not_starve_other_clients(server: miniredis.Server)
 
 
 def test_a_client_that_closes_with_unread_replies_is_removed(server: miniredis.Server) -> None:
-    rude, other = Client((server.host, server.port)), Client((server.host, server.port))
+    rude, other = RawClient((server.host, server.port)), RawClient((server.host, server.port))
     rude.send(b"SET k " + b"x" * 60_000 + b"\r\n" + b"GET k\r\n" * 1000)
     rude.close()
     until(lambda: other.ask("CLIENT LIST").count(b"id=") == 1, "the client is gone")
@@ -274,7 +274,7 @@ def test_a_client_that_closes_with_unread_replies_is_removed(server: miniredis.S
 
 
 def test_a_waiter_that_half_closes_its_connection_is_disconnected(server: miniredis.Server) -> None:
-    waiter, control = Client((server.host, server.port)), Client((server.host, server.port))
+    waiter, control = RawClient((server.host, server.port)), RawClient((server.host, server.port))
     waiter.send(b"BLPOP k 0\r\n")
     until_blocked(control, 1)
     waiter.socket.shutdown(socket.SHUT_WR)
@@ -286,7 +286,7 @@ def test_a_waiter_that_half_closes_its_connection_is_disconnected(server: minire
 
 
 def test_client_unblock_and_client_kill_end_blocking_commands(empty_address: tuple[str, int]) -> None:
-    a, b, control = (Client(empty_address) for _ in range(3))
+    a, b, control = (RawClient(empty_address) for _ in range(3))
     ids = [int(client.ask("CLIENT ID")[1:]) for client in (a, b)]
     for client in (a, b):
         client.send(b"BLMOVE k t LEFT LEFT 0\r\n")
@@ -315,7 +315,7 @@ def test_client_unblock_and_client_kill_end_blocking_commands(empty_address: tup
 
 
 def test_push_and_unblock_in_one_exec_leave_the_item(empty_address: tuple[str, int]) -> None:
-    waiter, other = Client(empty_address), Client(empty_address)
+    waiter, other = RawClient(empty_address), RawClient(empty_address)
     number = int(waiter.ask("CLIENT ID")[1:])
     waiter.send(b"BLPOP k 0\r\n")
     until_blocked(other, 1)
@@ -340,7 +340,7 @@ def test_client_list_shows_name_database_and_user_of_each_client(empty_address: 
 
 
 def test_hello_in_a_transaction_changes_the_protocol_of_later_replies(empty_address: tuple[str, int]) -> None:
-    client = Client(empty_address)
+    client = RawClient(empty_address)
     client.send(b"MULTI\r\nHELLO 3\r\nGET nokey\r\nEXEC\r\nGET nokey\r\n")
     data = b""
     while not data.endswith(b"_\r\n_\r\n"):
@@ -353,7 +353,7 @@ def test_hello_in_a_transaction_changes_the_protocol_of_later_replies(empty_addr
 
 
 def test_shutdown_works_from_a_client_whose_blocking_pop_timed_out(server: miniredis.Server) -> None:
-    client = Client((server.host, server.port))
+    client = RawClient((server.host, server.port))
     client.send(b"BLPOP k 0.02\r\nSHUTDOWN\r\n")
     assert client.get(6) == b"*-1\r\n"
     client.close()

@@ -48,6 +48,8 @@ def gist(value: Any) -> Hashable:
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
         return kind.__name__, *(gist(getattr(value, field.name)) for field in fields)
+    if isinstance(value, tuple):  # with names
+        return kind.__name__, *map(gist, value)
     if isinstance(value, type):
         return value.__name__
     raise TypeError(f"what a {kind.__name__} will do is not known")

@@ -48,6 +48,7 @@ CLIENTS: Final = (
         "miniredis/engine/waiting.py",
         "            self._signal(database, key, None if there is None else type(there))\n",
         "            pass\n",
+        ("recorded.blocking-by-keys",),
     ),
     Mutant(
         "a waiter is served though its key came with another type",
@@ -73,6 +74,7 @@ CLIENTS: Final = (
         "miniredis/engine/commands/transactions.py",
         "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.leave_transaction()\n",
         "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.transaction = None\n",
+        ("recorded.transactions",),
     ),
     Mutant(
         "a null of RESP3 stays one of RESP2",
@@ -97,6 +99,7 @@ CLIENTS: Final = (
         "miniredis/engine/input.py",
         "    elif engine.conditions.pause is not None and is_held_up",
         "    elif engine.conditions.pause is not None and session.transaction is None and is_held_up",
+        ("recorded.clients",),
     ),
     Mutant(
         "a line end in an error stays one",
@@ -109,6 +112,20 @@ CLIENTS: Final = (
         "miniredis/engine/commands/connection.py",
         'with the argument."""\n    return args[1]\n',
         'with the argument."""\n    return args[1].upper()\n',
-        ("wire.server",),
+        ("wire.server", "recorded.connection"),
+    ),
+    Mutant(
+        "an inline word goes on behind its closing quote",
+        "miniredis/engine/requests.py",
+        "        if at < len(line) and line[at] not in SPACE:\n            return None\n",
+        "",
+        ("recorded.requests",),
+    ),
+    Mutant(
+        "CONFIG GET returns a plain name as the table has it",
+        "miniredis/engine/commands/config.py",
+        "found.setdefault(pattern.lower(), pattern)",
+        "found.setdefault(pattern.lower(), pattern.lower())",
+        ("recorded.config",),
     ),
 )

@@ -14,19 +14,21 @@ HASHES_AND_SETS: Final = (
         "miniredis/engine/commands/hashes.py",
         "        added += changed.put(args[at], args[at + 1], packing)\n",
         "        added += 1 + 0 * changed.put(args[at], args[at + 1], packing)\n",
-        ("wire.hashes",),
+        ("wire.hashes", "recorded.events-hashes"),
     ),
     Mutant(
         "HSETNX sets what is empty",
         "miniredis/engine/commands/hashes.py",
         "    if values is not None and field in values.fields:\n",
         "    if values is not None and values.fields.get(field):\n",
+        ("recorded.hashes",),
     ),
     Mutant(
         "HINCRBY looks at the hash before its increment",
         "miniredis/engine/commands/hash_members.py",
         "    increment = read_integer(args[3])\n    values = session.db.lookup_write(args[1], HASH)\n",
         "    values = session.db.lookup_write(args[1], HASH)\n    increment = read_integer(args[3])\n",
+        ("recorded.hashes",),
     ),
     Mutant(
         "HSCAN of no hash reads its options",
@@ -34,6 +36,7 @@ HASHES_AND_SETS: Final = (
         '    if values is None:\n        return [b"0", []]\n    cursor, found',
         '    if values is None:\n        return [b"0", read_options(args[3:], may_have_type=False) and []]\n'
         "    cursor, found",
+        ("recorded.hash-members",),
     ),
     Mutant(
         "a hash may be one larger while packed",
@@ -61,6 +64,7 @@ HASHES_AND_SETS: Final = (
         "    assert giver is not None\n",
         "    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)\n"
         "    if giver is None:\n        return 0\n",
+        ("recorded.sets",),
     ),
     Mutant(
         "an intersection ends at the first missing key",
@@ -71,12 +75,13 @@ HASHES_AND_SETS: Final = (
         "        found.append(session.db.lookup_read(key, SET))\n"
         "        if found[-1] is None:\n            break\n"
         "    return found\n",
-        ("wire.sets",),
+        ("wire.sets", "recorded.events-sets"),
     ),
     Mutant(
         "SINTERCARD takes a limit of 0 for a limit",
         "miniredis/engine/commands/set_algebra.py",
         "return min(size, limit) if limit else size",
         "return min(size, limit) if args[2 + number :] else size",
+        ("recorded.set-algebra",),
     ),
 )

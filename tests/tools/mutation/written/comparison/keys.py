@@ -20,12 +20,17 @@ KEYS: Final = (
         "miniredis/engine/keyspace.py",
         "        if key in self.deadlines and not keep_ttl:",
         "        if key in self.deadlines and keep_ttl:",
+        (
+            "recorded.floats",
+            "recorded.sorting",
+        ),
     ),
     Mutant(
         "EXPIRE with GT takes a key that never expires",
         "miniredis/engine/commands/expiring.py",
         'b"GT": current is not None and when > current',
         'b"GT": current is None or when > current',
+        ("recorded.keys",),
     ),
     Mutant(
         "EXPIRE in the past only sets the time",
@@ -38,6 +43,7 @@ KEYS: Final = (
         "miniredis/engine/commands/expiring.py",
         '(when + 500) // 1000\n\n\n@command("PEXPIRETIME"',
         '(when + 0) // 1000\n\n\n@command("PEXPIRETIME"',
+        ("recorded.moving",),
     ),
     Mutant(
         "RENAME forgets the time to live",
@@ -74,6 +80,7 @@ KEYS: Final = (
         "miniredis/engine/commands/sorting.py",
         "return value.fields.get(hash_field) if isinstance(value, HashValue) else None",
         "return None",
+        ("recorded.sorting-others",),
     ),
     Mutant(
         "EXISTS counts one too many",
@@ -88,5 +95,19 @@ KEYS: Final = (
         '        for db in (one, other):\n            self.tell(Change(db.index, None, None, "swap"))\n',
         '        self.tell(Change(one.index, None, None, "swap"))\n',
         ("wire.blocking",),
+    ),
+    Mutant(
+        "RESTORE takes a time to live below 0",
+        "miniredis/engine/commands/dump.py",
+        "    if ttl < 0:\n",
+        "    if ttl < -(1 << 62):\n",
+        ("recorded.dump",),
+    ),
+    Mutant(
+        "SCAN takes a cursor that is no number for 0",
+        "miniredis/engine/commands/scanning.py",
+        "    if match is None or (match[1] and not match[2]):\n        raise CommandError(errors.CURSOR)\n",
+        "    if match is None or (match[1] and not match[2]):\n        return 0\n",
+        ("recorded.scanning",),
     ),
 )

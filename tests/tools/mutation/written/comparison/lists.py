@@ -33,12 +33,14 @@ LISTS: Final = (
         "miniredis/engine/commands/lists.py",
         "    receiver = db.lookup_write(target, LIST)\n    element = POP[take](values)\n",
         "    element = POP[take](values)\n    receiver = db.lookup_write(target, LIST)\n",
+        ("recorded.blocking",),
     ),
     Mutant(
         "BLMPOP reads its timeout first",
         "miniredis/engine/commands/lists.py",
         "    wanted = read_any(args, 2)\n    timeout = read_timeout(args[1])\n",
         "    timeout = read_timeout(args[1])\n    wanted = read_any(args, 2)\n",
+        ("recorded.list-elements",),
     ),
     Mutant(
         "LMPOP takes a COUNT twice",
@@ -51,6 +53,7 @@ LISTS: Final = (
         "miniredis/engine/commands/list_elements.py",
         "length - 1) + 1\n",
         "length - 1) + (stop != -2)\n",
+        ("recorded.lists",),
     ),
     Mutant(
         "LPOS counts its rank from 0",
@@ -63,6 +66,7 @@ LISTS: Final = (
         "miniredis/engine/commands/list_elements.py",
         "        return -1\n",
         "        return 0\n",
+        ("recorded.events-lists",),
     ),
     Mutant(
         "LSET reads its index before it looks for the key",

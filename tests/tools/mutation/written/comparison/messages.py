@@ -58,6 +58,7 @@ MESSAGES: Final = (
         "miniredis/engine/commands/strings.py",
         '        db.change(key, b"%d" % value, "incrby")\n',
         '        db.change(key, b"%d" % value, "set")\n',
+        ("recorded.events-strings",),
     ),
     Mutant(
         "a list that is emptied is not told to be gone",
@@ -76,6 +77,7 @@ MESSAGES: Final = (
         "miniredis/engine/notifications.py",
         'letters.replace("A", ALL)',
         'letters.replace("A", ALL + "m")',
+        ("recorded.events-keys",),
     ),
     Mutant(
         "a client hears at once of what it changed itself",
@@ -106,6 +108,7 @@ MESSAGES: Final = (
         "miniredis/engine/session.py",
         "                self.tracker.caching = False\n",
         "                self.tracker.caching = self.tracker.caching\n",
+        ("recorded.tracking",),
     ),
     Mutant(
         "FLUSHALL is told to nobody",
@@ -118,5 +121,12 @@ MESSAGES: Final = (
         "miniredis/engine/tracking.py",
         "if key.startswith(beginning)]",
         "if beginning is not None]",
+    ),
+    Mutant(
+        "PUBSUB NUMSUB counts patterns",
+        "miniredis/engine/commands/pubsub.py",
+        "    return numbers(session, CHANNELS, args[2:])\n",
+        "    return numbers(session, PATTERNS, args[2:])\n",
+        ("recorded.pubsub",),
     ),
 )

@@ -14,13 +14,14 @@ SCRIPTS: Final = (
         "miniredis/engine/scripts.py",
         'elif "noscript" in command.flags:',
         'elif "noscript" in command.flags and "blocking" not in command.flags:',
-        ("wire.scripts",),
+        ("wire.scripts", "recorded.scripting-and-others"),
     ),
     Mutant(
         "scripts that only read may write",
         "miniredis/engine/scripts.py",
         "elif run.is_read_only and (",
         "elif run.is_read_only and run.is_function and (",
+        ("recorded.scripting",),
     ),
     Mutant(
         "a database that a script selects is its client's",
@@ -35,5 +36,13 @@ SCRIPTS: Final = (
         "miniredis/engine/libraries.py",
         "if name in shelf.libraries and not replace:",
         "if name in shelf.libraries and name in self._shelf.libraries and not code:",
+        ("recorded.functions",),
+    ),
+    Mutant(
+        "an exclusive or of bits adds what both have",
+        "miniredis/scripting/lua/bit.lua",
+        "a + b - 2 * host_and(a, b)",
+        "a + b - host_and(a, b)",
+        ("recorded.scripting-libraries",),
     ),
 )

@@ -14,12 +14,14 @@ SORTED_SETS: Final = (
         "miniredis/engine/commands/sorted_sets.py",
         '(b"GT" in options and score <= old)',
         '(b"GT" in options and score < old)',
+        ("recorded.sorted-sets",),
     ),
     Mutant(
         "ZADD counts what it did not change",
         "miniredis/engine/commands/sorted_sets.py",
         "    if score == old:\n        return\n",
         "",
+        ("recorded.events-sorted-sets",),
     ),
     Mutant(
         "ZREVRANK counts from 1",
@@ -38,6 +40,7 @@ SORTED_SETS: Final = (
         "miniredis/engine/entry_ranges.py",
         "    if not 0 <= offset < end - first:\n",
         "    offset = max(offset, 0)\n    if not 0 <= offset < end - first:\n",
+        ("recorded.sorted-set-ranges",),
     ),
     Mutant(
         "ZPOPMAX pops the lowest of the highest first",
@@ -50,18 +53,24 @@ SORTED_SETS: Final = (
         "miniredis/engine/commands/sorted_set_pops.py",
         "    wanted = AnySortedSet(*read_keys_and_end(args, 2, ENDS))\n    timeout = read_timeout(args[1])\n",
         "    timeout = read_timeout(args[1])\n    wanted = AnySortedSet(*read_keys_and_end(args, 2, ENDS))\n",
+        ("recorded.sorted-set-pops",),
     ),
     Mutant(
         "ZINTERCARD takes a limit of 0 for a limit",
         "miniredis/engine/commands/sorted_set_algebra.py",
         "return min(common, limit) if limit else common",
         "return min(common, limit) if words else common",
+        (
+            "recorded.types",
+            "recorded.sorted-set-algebra",
+        ),
     ),
     Mutant(
         "SORT leaves a sorted set packed",
         "miniredis/engine/commands/sorting.py",
         "value.unpack()",
         "False",
+        ("recorded.sorted-sets",),
     ),
     Mutant(
         "GEODIST is half as far",
@@ -74,6 +83,7 @@ SORTED_SETS: Final = (
         "miniredis/engine/commands/geo_search.py",
         "NEAREST_FIRST if options.count and not options.any else 0",
         "NEAREST_FIRST if options.count and options.any else 0",
+        ("recorded.geo",),
     ),
     Mutant(
         "a search in nothing leaves the key as it was",

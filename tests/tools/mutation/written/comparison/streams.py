@@ -14,6 +14,7 @@ STREAMS: Final = (
         "miniredis/engine/streams.py",
         "        self.max_deleted = max(self.max_deleted, number)\n",
         "",
+        ("recorded.stream-tombstones",),
     ),
     Mutant(
         "approximate trimming keeps one entry less",
@@ -26,30 +27,35 @@ STREAMS: Final = (
         "miniredis/engine/commands/streams.py",
         "    return low, high - ends_open\n",
         "    return low, high\n",
+        ("recorded.streams",),
     ),
     Mutant(
         "a reader of a stream is woken by what it has seen",
         "miniredis/engine/commands/stream_reading.py",
         "stream.walk(after[key] + 1)",
         "stream.walk(after[key])",
+        ("recorded.stream-blocking",),
     ),
     Mutant(
         "a consumer keeps what it acknowledged",
         "miniredis/engine/groups.py",
         "            return False\n        delivery.consumer.pending.pop(number)\n",
         "            return False\n",
+        ("recorded.events-streams",),
     ),
     Mutant(
         "NOACK makes entries pending",
         "miniredis/engine/commands/stream_reading.py",
         "        if reading.keeps:\n",
         "        if reading.keeps or reading.count == 1:\n",
+        ("recorded.stream-groups",),
     ),
     Mutant(
         "XCLAIM takes what is not pending",
         "miniredis/engine/commands/stream_pending.py",
         "(delivery is None and not claim.force)",
         "(delivery is None and not claim.force and claim.just_ids)",
+        ("recorded.stream-groups",),
     ),
     Mutant(
         "a group does not count what it gives out",
@@ -62,6 +68,7 @@ STREAMS: Final = (
         "miniredis/engine/waiting.py",
         "            elif waiter.when_gone is not None:\n",
         "            elif waiter.when_gone is not None and len(waiter.keys) > 1:\n",
+        ("recorded.types-waited-for",),
     ),
     Mutant(
         "XLEN counts one too many",

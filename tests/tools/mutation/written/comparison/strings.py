@@ -32,18 +32,21 @@ STRINGS: Final = (
         "miniredis/engine/commands/strings.py",
         "    return text[first : last + 1]\n",
         "    return text[first : last + (last < 100)]\n",
+        ("recorded.string-parts",),
     ),
     Mutant(
         "MSETNX looks at its first key only",
         "miniredis/engine/commands/strings.py",
         "for key in args[1::2]):\n        return 0",
         "for key in args[1:2]):\n        return 0",
+        ("recorded.string-parts",),
     ),
     Mutant(
         "INCR passes 64 bits",
         "miniredis/engine/commands/strings.py",
         "    if not MIN <= value <= MAX:\n",
         "    if not MIN <= value <= MAX + 1:\n",
+        ("recorded.strings",),
     ),
     Mutant(
         "an integer may have leading zeros",
@@ -56,6 +59,7 @@ STRINGS: Final = (
         "miniredis/engine/commands/hyperloglogs.py",
         "        hyperloglog.cache(mutable(db, key, text), number)\n",
         "",
+        ("recorded.hyperloglogs",),
     ),
     Mutant(
         "a HyperLogLog becomes dense a byte early",
@@ -68,6 +72,6 @@ STRINGS: Final = (
         "miniredis/engine/commands/strings.py",
         '    return len(session.db.lookup_read(args[1], STRING) or b"")\n',
         '    return len(session.db.lookup_read(args[1], STRING) or b"") + 1\n',
-        ("wire.strings",),
+        ("wire.strings", "recorded.bitmaps"),
     ),
 )

@@ -1,18 +1,16 @@
-"""Conversations with a server, as text: what each client sends, and the very bytes it gets.
+r"""Plays conversations that are written as text: what each client sends, and the very bytes that it gets.
 
-A file holds scenarios. ``== title`` begins one; each runs on empty databases, with clients of its own:
+A file holds scenarios. ``== title`` begins one; each is played on empty databases, with clients of its own:
 
     a: SET k v          client a sends an inline command
-    a! *1\\r\\n$4\\r\\nPING   client a sends these bytes, escaped as in Python
-    a= +OK\\r\\n          client a gets these bytes
+    a! *1\r\n$4\r\nPING   client a sends these bytes, escaped as in Python
+    a= +OK\r\n          client a gets these bytes
     a waits             client a is blocked by now
     a speaks 3          client a says HELLO 3, and passes over the answer
     a leaves            client a hangs up
     a closed            the server has hung up on a
 
 ``<id:b>`` in a request is the number of client b, as CLIENT ID answers it.
-
-The expected bytes were recorded from redis-server 7.0.15, by ``python -m tests.miniredis.record HOST PORT``.
 """
 
 from __future__ import annotations
@@ -20,26 +18,33 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
-from ..waiting import PATIENCE, until
+from ...judging import environment
+from ...judging.environment import Failure
+from ...judging.limits import pauses
 
-TRANSCRIPTS = Path(__file__).parent / "transcripts"
-STEP = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
-CONNECTED = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
-NUMBER = re.compile(r"<id:(\w+)>")
+__all__ = ["Player", "RawClient", "Scenario", "Step", "escape", "read"]
+
+STEP: Final = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
+CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
+NUMBER: Final = re.compile(r"<id:(\w+)>")
 
 
 @dataclass(frozen=True)
 class Step:
+    """One line of a scenario."""
+
     client: str
     verb: str
     text: str = ""
 
     @property
     def data(self) -> bytes:
+        """The bytes that are sent or expected."""
         if self.verb == ":":
             return self.text.encode() + b"\r\n"
         return self.text.encode().decode("unicode_escape").encode("latin-1")
@@ -51,6 +56,8 @@ class Step:
 
 @dataclass
 class Scenario:
+    """What happens one after the other on a server without data."""
+
     title: str
     steps: list[Step] = field(default_factory=list)
 
@@ -61,28 +68,32 @@ def escape(data: bytes) -> str:
 
 
 def read(path: Path) -> list[Scenario]:
+    """The scenarios of a file."""
     scenarios: list[Scenario] = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         if line.startswith("== "):
             scenarios.append(Scenario(line.removeprefix("== ")))
         elif line and not line.startswith("#"):
             step = STEP.fullmatch(line)
-            assert step, f"{path.name}:{number}: not a step: {line}"
+            if step is None:
+                raise ValueError(f"{path.name}:{number}: not a step: {line}")
             scenarios[-1].steps.append(Step(step["client"], step["verb"].strip(), step["text"]))
     return scenarios
 
 
-class Client:
-    """A raw connection."""
+class RawClient:
+    """A connection on which any bytes may be sent."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(environment.PATIENCE)
 
     def send(self, data: bytes) -> None:
+        """Sends them."""
         self.socket.sendall(data)
 
     def ask(self, line: str) -> bytes:
+        """The reply to an inline command; the beginning of it, if it is long."""
         self.send(line.encode() + b"\r\n")
         return self.socket.recv(1 << 20)
 
@@ -102,13 +113,14 @@ class Client:
         except BlockingIOError:
             return b""
         finally:
-            self.socket.settimeout(PATIENCE)
+            self.socket.settimeout(environment.PATIENCE)
 
     def close(self) -> None:
+        """Hangs up."""
         self.socket.close()
 
 
-SUBSCRIBED = (
+SUBSCRIBED: Final = (
     b"-ERR Can't execute 'discard': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "
     b"in this context\r\n*2\r\n$4\r\npong\r\n"
 )
@@ -116,18 +128,22 @@ SUBSCRIBED = (
 
 
 class Player:
-    """Plays a scenario on a server, comparing each byte."""
+    """Plays a scenario on a server, and compares each byte.
+
+    Args:
+        address: the server's host and port. It is emptied, and its configuration is changed back and forth.
+    """
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
-        self.clients: dict[str, Client] = {}
+        self.clients: dict[str, RawClient] = {}
         self.numbers: dict[str, str] = {}
         self.waiting: set[str] = set()
         self.gone: set[str] = set()
 
     def __enter__(self) -> Self:
-        self.control = Client(self.address)
-        assert self.control.ask("FLUSHALL") == b"+OK\r\n"
+        self.control = RawClient(self.address)
+        self.expect_same(self.control.ask("FLUSHALL"), b"+OK\r\n", "FLUSHALL")
         self.await_blocked(0)
         return self
 
@@ -141,18 +157,37 @@ class Player:
     def await_blocked(self, count: int) -> None:
         """Waits until ``count`` clients are blocked, as INFO says."""
         wanted = f"\r\nblocked_clients:{count}\r\n".encode()
-        until(lambda: wanted in self.control.ask("INFO clients"), f"{count} clients are blocked")
+        self.until(lambda: wanted in self.control.ask("INFO clients"), f"were {count} clients blocked")
 
-    def client(self, name: str) -> Client:
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Waits until a condition holds; fails if it never does."""
+        for _ in pauses(environment.PATIENCE):
+            if condition():
+                return
+        raise Failure(f"never {what}")
+
+    def expect_same(self, seen: bytes, wanted: bytes, what: str) -> None:
+        """Fails unless these bytes are those."""
+        if seen != wanted:
+            raise Failure(f"{what}: wanted {escape(wanted)}, got {escape(seen)}")
+
+    def client(self, name: str) -> RawClient:
+        """The client of that name, which connects when it is first named."""
         if name not in self.clients:
-            self.clients[name] = Client(self.address)
+            self.clients[name] = RawClient(self.address)
         return self.clients[name]
 
     def play(self, scenario: Scenario) -> None:
+        """Has the clients do what the scenario says.
+
+        Raises:
+            Failure: a client got something else.
+        """
         for step in scenario.steps:
             getattr(self, self.VERBS[step.verb])(step)
-        for name in self.clients.keys() - self.gone:
-            self.check_nothing_more(name)
+        for name in self.clients:
+            if name not in self.gone:
+                self.check_nothing_more(name)
 
     VERBS: ClassVar = {
         ":": "send", "!": "send", "=": "expect", "speaks": "speak", "waits": "wait", "leaves": "leave",
@@ -160,6 +195,7 @@ class Player:
     }  # fmt: skip
 
     def send(self, step: Step) -> None:
+        """A client sends something."""
         text = NUMBER.sub(self.number, step.text)
         self.client(step.client).send(Step(step.client, step.verb, text).data)
 
@@ -171,50 +207,61 @@ class Player:
         return self.numbers[name]
 
     def speak(self, step: Step) -> None:
+        """A client changes its protocol."""
         answer = self.client(step.client).ask(f"HELLO {step.text}")
-        assert answer.startswith(b"%7" if step.text == "3" else b"*14"), answer
+        begins = b"%7" if step.text == "3" else b"*14"
+        self.expect_same(answer[: len(begins)], begins, f"HELLO {step.text}")
 
     def expect(self, step: Step) -> None:
+        """A client gets something, or this fails."""
         self.waiting.discard(step.client)
-        assert self.client(step.client).get(len(step.data)) == step.data, str(step)
+        seen = self.client(step.client).get(len(step.data))
+        self.expect_same(seen, step.data, f"what client {step.client} gets")
 
     def wait(self, step: Step) -> None:
+        """A client is blocked, or this fails."""
         self.waiting.add(step.client)
         self.await_blocked(len(self.waiting))
 
     def connected(self) -> int:
+        """How many clients are connected."""
         answer = CONNECTED.search(self.control.ask("INFO clients"))
-        assert answer
-        return int(answer[1])
+        return int(answer[1]) if answer else 0
 
     def leave(self, step: Step) -> None:
         """Disconnects a client, and waits until the server has noticed."""
         before = self.connected()
         self.clients[step.client].close()
-        until(lambda: self.connected() != before, f"{step.client} has left")
+        self.until(lambda: self.connected() != before, f"had client {step.client} left")
         self.gone.add(step.client)
         self.waiting.discard(step.client)
         self.await_blocked(len(self.waiting))
 
     def expect_end(self, step: Step) -> None:
-        assert self.client(step.client).get(1) == b"", str(step)
+        """A client is hung up on, or this fails."""
+        self.expect_same(self.client(step.client).get(1), b"", f"what client {step.client} gets at its end")
         self.gone.add(step.client)
         self.waiting.discard(step.client)
 
     def check_nothing_more(self, name: str) -> None:
-        """Asserts that a blocked client got nothing, and another one nothing before its reply to a PING."""
+        """A client that waits must have got nothing, and another nothing before its reply to a PING."""
         if name in self.waiting:
             self.await_blocked(len(self.waiting))
-            assert self.clients[name].pending() == b""
+            self.expect_same(self.clients[name].pending(), b"", f"what client {name} gets while it waits")
         else:
             self.clients[name].send(b"DISCARD\r\nPING end\r\n")
             answer = self.read_until(name, b"$3\r\nend\r\n")
-            assert answer in {b"-ERR DISCARD without MULTI\r\n", b"+OK\r\n", SUBSCRIBED}
+            if answer not in {b"+OK\r\n", SUBSCRIBED}:
+                self.expect_same(
+                    answer, b"-ERR DISCARD without MULTI\r\n", f"what client {name} gets in the end"
+                )
 
     def read_until(self, name: str, end: bytes) -> bytes:
+        """What a client gets before these bytes."""
         data = b""
         while not data.endswith(end):
             more = self.clients[name].get(1)
-            assert more, f"{name} got {data!r} and no more"
+            if not more:
+                raise Failure(f"client {name} got {escape(data)}, and no more")
             data += more
         return data.removesuffix(end)
