@@ -172,7 +172,7 @@ def _put_some(
         keys.produced_messages, keys.produced_bytes,
     )  # fmt: skip
     chunk = progress.next_values()
-    if len(chunk[0]) > MOST_BYTES:  # of several, each is shorter
+    if chunk and len(chunk[0]) > MOST_BYTES:  # of several, each is shorter
         return None
     more = progress.stored + len(chunk) < len(progress.values)
     flags = (int(overfill), int(deadline.waits), int(more))
