@@ -1,4 +1,4 @@
-"""The operations, situations and acts of other clients that ``recorded_batches`` plays; ``@`` is what the keys begin with."""
+"""The operations, situations and acts of other clients that ``disturbing`` plays; ``@`` is what the keys begin with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any, Final
 from pressure import protocol
 from pressure.protocol import Context, Deadline, Settlement
 
-__all__ = ["ACTS", "CHOSEN", "MEANWHILE", "OPERATIONS", "SITUATIONS", "command"]
+__all__ = [
+    "ACKNOWLEDGES",
+    "ACTS",
+    "CHOSEN",
+    "CONFINED",
+    "MEANWHILE",
+    "OPERATIONS",
+    "PUTS",
+    "ROLES",
+    "SITUATIONS",
+    "command",
+]
 
 
 ME: Final = b"me:1:00000000/1/1"
@@ -174,3 +185,18 @@ CHOSEN: Final[dict[str, str]] = {
     "doctor": "half created; half created, producer; half created, both; one; consumed; watched; taken; unacked; half deleted; litter; miscounted; deadlock; closed; leased",
 }
 """Of each operation the situations it is played in."""
+
+PUTS: Final[dict[str, tuple[bytes, ...]]] = {
+    "put": (b"value",),
+    "put overfill": (b"value",),
+    "put_many": (b"1", b"22", b"333", b"4"),
+    "put_many overfill": (b"1", b"22", b"333"),
+    "put_many at once": (b"1", b"22", b"333"),
+}
+"""What the operations put."""
+
+CONFINED: Final = [name for name in PUTS if "overfill" not in name]
+"""Those that heed the bound."""
+
+ACKNOWLEDGES: Final = ("settle", "settle strict")
+"""The operations that receive a message and acknowledge it."""
