@@ -13,7 +13,7 @@ from typing import Final
 
 import hiredis
 
-__all__ = ["TOLERATED", "appended_to", "commands_in", "differences"]
+__all__ = ["TOLERATED", "Effect", "appended_to", "commands_in", "differences"]
 
 Effect = Sequence[bytes]
 
@@ -71,15 +71,26 @@ def same(ours: Effect, theirs: Effect) -> bool:
 
 
 def without_expiry(effects: Sequence[Effect]) -> list[Effect]:
-    """Without the ends of keys that had a time to end at: each server looks for them when it likes."""
+    """Without the ends of keys that had a time to end at: each server looks for them when it likes.
+
+    A server that finds such a key in a command puts its end and the command between MULTI and EXEC. These go,
+    too, if they have only one command between them then.
+    """
     timed: set[bytes] = set()
-    kept = []
+    kept: list[Effect] = []
+    begin = -1  # of the transaction from which an end was taken
     for effect in effects:
         words = [word.upper() for word in effect]
         if words[0] == b"PEXPIREAT" or b"PXAT" in words:
             timed.add(effect[1])
-        if not (words[0] == b"DEL" and len(effect) == 2 and effect[1] in timed):
+        if words[0] == b"DEL" and len(effect) == 2 and effect[1] in timed:
+            begin = max((at for at, each in enumerate(kept) if each[0] == b"MULTI"), default=-1)
+        elif words[0] == b"EXEC" and begin >= 0 and len(kept) - begin <= 2:
+            del kept[begin]
+            begin = -1
+        else:
             kept.append(effect)
+            begin = -1 if words[0] == b"EXEC" else begin
     return kept
 
 

@@ -174,17 +174,19 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
     idle = read_integer(args[4], errors.invalid_in_claim(b"min-idle-time", b"XCLAIM"))
     numbers, options = read_ids(args[5:])
     claim = read_claim(options, session.engine.now.milliseconds)
+    is_raised = claim.last > group.last
     group.last = max(group.last, claim.last)
-    told = []
+    told, dropped = [], 0
     for number in numbers:
         content = stream.find(number)
         if content is None:
-            drop(session, args, group, number)
+            dropped += drop(session, args, group, number)
         elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
-    if claim.last and not told:
+    if is_raised and not told:
         session.also_propagate(set_id, key, args[2], group)
-    session.db.changed_beside(key)
+    if is_raised or told or dropped:
+        session.db.changed_beside(key)
     return told
 
 
@@ -212,12 +214,14 @@ def take(session: Session, args: list[bytes], group: Group, number: int, claim: 
     return True
 
 
-def drop(session: Session, args: list[bytes], group: Group, number: int) -> None:
-    """Releases a pending entry that was deleted from the stream."""
+def drop(session: Session, args: list[bytes], group: Group, number: int) -> bool:
+    """Releases a pending entry that was deleted from the stream; returns whether it was pending."""
     delivery = group.pending.get(number)
-    if delivery is not None:
-        session.also_propagate(as_claim, args[1], args[2], group, number, delivery)
-        group.release(number)
+    if delivery is None:
+        return False
+    session.also_propagate(as_claim, args[1], args[2], group, number, delivery)
+    group.release(number)
+    return True
 
 
 def claimed(number: int, content: list[bytes], *, just_id: bool) -> Reply:
@@ -310,7 +314,8 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
             told.append(claimed(number, content, just_id=claim.just_ids))
         if len(told) + len(deleted) == count:
             break
-    session.db.changed_beside(key)
+    if told or deleted:
+        session.db.changed_beside(key)
     following = next(pending, None)
     return [id_text(following[0] if following else 0), told, deleted]
 
