@@ -1,19 +1,78 @@
-"""The server's sources of time: the machine's clocks, or a clock that only a test moves."""
+"""The server's sources of time: the machine's clocks, those that a test has replaced, or one that it moves.
+
+Tests replace the functions of ``time``: freezegun in the modules that refer to them, time-machine the
+functions themselves. A server whose time stands still hangs, so this package reads the clocks of ``Machine``.
+Only a ``FollowingClock`` reads what a test has put in their place.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import Final, Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+import trio
 
 from .arguments import kind
 from .engine import Instant
 
-__all__ = ["Clock", "ClockChoice", "HeldClock", "RealClock", "chosen"]
+__all__ = [
+    "Clock",
+    "ClockChoice",
+    "FollowingClock",
+    "HeldClock",
+    "Machine",
+    "RealClock",
+    "TrioClock",
+    "chosen",
+]
+
+
+def _unfrozen(name: str) -> Any:
+    """A function of ``time``, also if freezegun has replaced it before this module was imported."""
+    return getattr(sys.modules.get("freezegun.api"), f"real_{name}", getattr(time, name))
+
+
+class Machine:
+    """The machine's clocks. freezegun looks for functions of ``time`` in modules; it does not find these."""
+
+    time_ns: Final[Callable[[], int]] = staticmethod(_unfrozen("time_ns"))
+    monotonic_ns: Final[Callable[[], int]] = staticmethod(_unfrozen("monotonic_ns"))
+    monotonic: Final[Callable[[], float]] = staticmethod(_unfrozen("monotonic"))
+    perf_counter: Final[Callable[[], float]] = staticmethod(_unfrozen("perf_counter"))
+    perf_counter_ns: Final[Callable[[], int]] = staticmethod(_unfrozen("perf_counter_ns"))
+
+
+def machine_wall() -> Callable[[], int]:
+    """The machine's wall clock, in nanoseconds; time-machine, if it is imported, has the real one."""
+    hatch = getattr(sys.modules.get("time_machine"), "escape_hatch", None)
+    if hatch is None:
+        return Machine.time_ns
+    return lambda: hatch.time.time_ns() if hatch.is_travelling() else Machine.time_ns()
+
+
+class TrioClock(trio.abc.Clock):
+    """Trio's time on a server's own thread."""
+
+    def start_clock(self) -> None:
+        """Nothing is to be done."""
+
+    def current_time(self) -> float:
+        """Seconds since some fixed point."""
+        return Machine.monotonic()
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        """Seconds until a deadline."""
+        return deadline - self.current_time()
 
 
 HOW_TO_BEGIN: Final = (
     "; to begin at a time of your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"
 )
+
+
+EXPECTED: Final = "'held', 'follow', a miniredis.HeldClock or None"
 
 
 class Clock(Protocol):
@@ -37,15 +96,27 @@ class RealClock:
 
     def __init__(self) -> None:
         self._ahead = 0
+        self._wall, self._monotonic = machine_wall(), Machine.monotonic_ns
 
     def now(self) -> Instant:
         """The current time."""
-        wall, monotonic = time.time_ns() // 1000, time.monotonic_ns() // 1000
-        return Instant(wall + self._ahead, monotonic + self._ahead)
+        return Instant(self._wall() // 1000 + self._ahead, self._monotonic() // 1000 + self._ahead)
 
     def advance(self, microseconds: int) -> None:
         """Moves the clock forward; it runs on from there."""
         self._ahead += microseconds
+
+
+class FollowingClock(RealClock):
+    """The date and time that the program around the server sees, also those of freezegun and time-machine.
+
+    Keys expire by it, and TIME tells it. How long clients stay blocked is measured by the machine's clock,
+    which does not stand still.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wall = lambda: time.time_ns()  # what ``time`` has at the moment
 
 
 class HeldClock:
@@ -79,7 +150,13 @@ class HeldClock:
         self._now = Instant(self._now.wall + microseconds, self._now.monotonic + microseconds)
 
 
-ClockChoice: TypeAlias = Clock | Literal["held"] | None
+ClockChoice: TypeAlias = Clock | Literal["held", "follow"] | None
+
+CHOICES: Final[dict[Any, Callable[[], Clock]]] = {
+    None: RealClock,
+    "held": HeldClock,
+    "follow": FollowingClock,
+}
 
 
 def chosen(clock: ClockChoice) -> Clock:
@@ -87,18 +164,12 @@ def chosen(clock: ClockChoice) -> Clock:
 
     Raises:
         TypeError: it is not a clock.
-        ValueError: it is a str other than ``"held"``.
+        ValueError: it is another str.
     """
-    if clock is None:
-        return RealClock()
-    if clock == "held":
-        return HeldClock()
-    if isinstance(clock, str):
-        raise ValueError(  # noqa: TRY004  (a str may be right)
-            f"clock must be 'held', a miniredis.HeldClock or None, not {clock!r}"
-        )
+    if clock is None or isinstance(clock, str):
+        if (make := CHOICES.get(clock)) is None:
+            raise ValueError(f"clock must be {EXPECTED}, not {clock!r}")
+        return make()
     if not all(hasattr(clock, name) for name in ("now", "advance", "stands_still")):
-        raise TypeError(
-            f"clock must be 'held', a miniredis.HeldClock or None, not {kind(clock)}{HOW_TO_BEGIN}"
-        )
+        raise TypeError(f"clock must be {EXPECTED}, not {kind(clock)}{HOW_TO_BEGIN}")
     return clock

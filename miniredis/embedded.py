@@ -11,7 +11,7 @@ from typing import Any
 import trio
 
 from .arguments import DirectiveValue, check_loop, checked_config
-from .clock import ClockChoice, chosen
+from .clock import ClockChoice, TrioClock, chosen
 from .engine import Engine
 from .server import LoopChoice, Server, serve
 
@@ -64,9 +64,10 @@ def start(
 
     Args:
         engine: an engine that you made yourself, with its own directives.
-        clock: where the server's time comes from. None: the machine's clocks. ``"held"``: a clock that
-            stands still until ``server.fast_forward(seconds)``. ``HeldClock(...)``: the same, from a time of
-            your choice.
+        clock: where the server's time comes from. None: the machine's clocks, also in a test that replaces
+            the functions of ``time``. ``"follow"``: the date and time that such a test sees. ``"held"``: a
+            clock that stands still until ``server.fast_forward(seconds)``. ``HeldClock(...)``: the same, from
+            a time of your choice.
         loop: how the server waits for its clients. ``"poll"``: one task for all sockets, the faster one.
             ``"streams"``: a task for each client. None: ``"poll"`` where the platform has epoll or kqueue.
         directives: redis-server's directives, with ``_`` for ``-``, and values as in redis.conf:
@@ -126,7 +127,7 @@ class Launch:
 
     def _run(self) -> None:
         try:
-            trio.run(self._serve)
+            trio.run(self._serve, clock=TrioClock())
         except BaseException as error:
             if self.server.done():
                 if error is self.server.result().failure:

@@ -8,12 +8,12 @@ sent something.
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from .clock import Machine
 from .connection import Connection, Source
 from .descriptors import PAUSE, Rejection, Spare
 from .forks import close_copy
@@ -82,8 +82,8 @@ class PollLoop:
         descriptor = self._poller.fileno()
         while True:
             await trio.lowlevel.wait_readable(descriptor)
-            until = time.monotonic() + self._turn
-            while self._tick(self._patience) and time.monotonic() < until:
+            until = Machine.monotonic() + self._turn
+            while self._tick(self._patience) and Machine.monotonic() < until:
                 pass
 
     def read_arrived(self) -> None:

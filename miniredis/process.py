@@ -7,9 +7,9 @@ import platform
 import resource
 import selectors
 import sys
-import time
 from pathlib import Path
 
+from .clock import Machine
 from .engine import Environment
 from .scripting import new_interpreter
 
@@ -24,7 +24,7 @@ def this_process() -> Environment:
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         memory=resident_memory,
         cpu=cpu_seconds,
-        stopwatch=time.perf_counter,
+        stopwatch=Machine.perf_counter,
         new_interpreter=new_interpreter,
         poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
     )

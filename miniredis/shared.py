@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .arguments import checked_config
+from .clock import Machine
 from .embedded import EmbeddedServer, Launch
 from .journal.disk import release
 
@@ -125,11 +126,11 @@ class Waiter:
 
     def heard(self) -> None:
         """There was a sign of life."""
-        self._silent_by = time.monotonic() + self._timeout
+        self._silent_by = Machine.monotonic() + self._timeout
 
     def check(self) -> None:
         """Calls ``tick`` if it is time to; raises ``TimeoutError`` if it is time to give up."""
-        now = time.monotonic()
+        now = Machine.monotonic()
         if now >= self._next_tick:
             self._next_tick = now + TICK
             self._tick()

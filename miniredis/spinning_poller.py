@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
+
+from .clock import Machine
 
 if TYPE_CHECKING:
     from .pollers import Poller
@@ -33,7 +34,7 @@ class SpinningPoller:
     def __init__(
         self,
         poller: Poller,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] = Machine.perf_counter,
         is_alone: Callable[[], bool] = lambda: threading.active_count() == 1,
     ) -> None:
         self._poller = poller

@@ -13,12 +13,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from .clock import Machine
 from .files import ServerFiles
 from .logs import VERBOSE, ServerLog
 
@@ -267,12 +267,12 @@ class TickRunner:
 
     def _run_slice(self, steps: Generator[None, None, None]) -> bool:
         """Loads for a moment; tells whether all is loaded."""
-        until = time.monotonic() + SLICE
+        until = Machine.monotonic() + SLICE
         with self.lock:
             was_busy, self.in_tick = self.in_tick, True
             try:
                 for _ in steps:
-                    if time.monotonic() >= until:
+                    if Machine.monotonic() >= until:
                         return False
             finally:
                 self.in_tick = was_busy

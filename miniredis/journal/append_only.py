@@ -7,9 +7,10 @@ second, so that what is older than two seconds is there. ``no``: the system writ
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
+
+from ..clock import Machine
 
 if TYPE_CHECKING:
     from .disk import File
@@ -78,10 +79,10 @@ class Syncer:
 
     def _awaits_turn(self) -> bool:
         """Waits until something was written, and a second has passed; False at the end."""
-        next_time = time.monotonic() + EVERY
+        next_time = Machine.monotonic() + EVERY
         with self._change:
             self._change.wait_for(lambda: self._is_dirty or self._is_closed)
-            self._change.wait_for(lambda: self._is_closed, next_time - time.monotonic())
+            self._change.wait_for(lambda: self._is_closed, next_time - Machine.monotonic())
             self.is_syncing, self._is_dirty = not self._is_closed, False
             return not self._is_closed
 
@@ -157,7 +158,7 @@ class AppendOnlyFile:
         """Whether a write would wait for the disk, and can come a little later."""
         if not self._syncer.is_syncing:
             return False
-        now = time.monotonic()
+        now = Machine.monotonic()
         if self._delayed_since is None:
             self._delayed_since = now
         if now - self._delayed_since < LONGEST_DELAY:

@@ -7,10 +7,11 @@ import errno
 import os
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from typing import Final
+
+from ..clock import Machine
 
 __all__ = ["Child", "check_server_lives"]
 
@@ -45,7 +46,7 @@ class Child:
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self._news, tell = os.pipe()
-        began = time.perf_counter_ns()
+        began = Machine.perf_counter_ns()
         try:
             self.pid = fork()
         except OSError:
@@ -56,7 +57,7 @@ class Child:
                 do_and_exit(work, tell)
         finally:
             os.close(tell)
-        self.fork_microseconds = (time.perf_counter_ns() - began) // 1000
+        self.fork_microseconds = (Machine.perf_counter_ns() - began) // 1000
         self._when_over = when_over
         self._is_over = False
         self._thread = threading.Thread(target=self._wait, name="miniredis child", daemon=True)

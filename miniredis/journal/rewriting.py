@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..clock import Machine
 from ..engine.client_flags import EXECUTING
 from .child import Child
 from .snapshots import base_of
@@ -87,7 +87,7 @@ class Rewriting:
     def begin(self, folder: Path) -> None:
         """Starts a child that writes a base in a folder; raises ``OSError`` if there can be none."""
         self.is_asked_for = False
-        self._began, self._folder = time.monotonic(), folder
+        self._began, self._folder = Machine.monotonic(), folder
         self._statistics.count += 1
         self._child = self._start_child(self._write, self._child_is_over)
         self._engine.saves.note_fork(self._child.fork_microseconds)
@@ -110,7 +110,7 @@ class Rewriting:
             return
         path = temporary(self._folder, self._child.pid)
         self._child = None
-        self._statistics.seconds = int(time.monotonic() - self._began)
+        self._statistics.seconds = int(Machine.monotonic() - self._began)
         try:
             if failure:
                 self.fail(failure)
@@ -126,13 +126,13 @@ class Rewriting:
         """It came to nothing, and unasked it is not tried again at once. The files before it are good."""
         self._statistics.has_failed, self.is_asked_for = True, False
         self._statistics.failures += 1
-        self._not_before = time.monotonic() + PAUSE
+        self._not_before = Machine.monotonic() + PAUSE
         self._log.error("cannot rewrite the append-only file: %s", reason)
 
     @property
     def may_retry(self) -> bool:
         """Whether no failure was a moment ago."""
-        return time.monotonic() >= self._not_before
+        return Machine.monotonic() >= self._not_before
 
     def has_grown(self, size: int, base_size: int) -> bool:
         """Whether the file has grown by so much that it is to be rewritten without being asked for."""
@@ -159,7 +159,9 @@ class Rewriting:
         return {
             "aof_rewrite_in_progress": int(self.is_at_work),
             "aof_rewrite_scheduled": int(self.is_asked_for),
-            "aof_current_rewrite_time_sec": int(time.monotonic() - self._began) if self.is_at_work else NEVER,
+            "aof_current_rewrite_time_sec": int(Machine.monotonic() - self._began)
+            if self.is_at_work
+            else NEVER,
         }
 
 

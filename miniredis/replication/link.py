@@ -8,13 +8,13 @@ has closed meanwhile.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from ..clock import Machine
 from ..forks import close_copy, leave_to_parent_on_fork
 from ..tick_runner import SLICE, TickRunner
 
@@ -130,8 +130,8 @@ class MasterLink:
 
     def _load(self) -> None:
         """Loads what has come for a moment; then clients are answered."""
-        until = time.monotonic() + SLICE
-        while self._runner.engine.replication.upstream.link.load() and time.monotonic() < until:
+        until = Machine.monotonic() + SLICE
+        while self._runner.engine.replication.upstream.link.load() and Machine.monotonic() < until:
             pass
 
     @property

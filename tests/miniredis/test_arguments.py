@@ -47,8 +47,8 @@ WRONG_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"bind": ["127.0.0.1", "::1"]}, TypeError, "start(): bind must be a str, int, float, bool or path, not list; write several words as one str, with a space between them"),
     ({"requirepass": b"x"}, TypeError, "start(): requirepass must be a str, int, float, bool or path, not bytes"),
     ({"loop": "epoll"}, ValueError, "start(): loop must be 'poll', 'streams' or None, not 'epoll'"),
-    ({"clock": "stopped"}, ValueError, "clock must be 'held', a miniredis.HeldClock or None, not 'stopped'"),
-    ({"clock": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}, TypeError, "clock must be 'held', a miniredis.HeldClock or None, not datetime.datetime; to begin at a time of your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"),
+    ({"clock": "stopped"}, ValueError, "clock must be 'held', 'follow', a miniredis.HeldClock or None, not 'stopped'"),
+    ({"clock": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}, TypeError, "clock must be 'held', 'follow', a miniredis.HeldClock or None, not datetime.datetime; to begin at a time of your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"),
     ({"engine": "x"}, TypeError, "start(): engine must be a miniredis.Engine, not str"),
     ({"engine": miniredis.Engine(), "port": 1, "databases": 2}, TypeError, "start() got engine and port and databases: engine has all directives already, so give it alone"),
 ]  # fmt: skip
