@@ -6,6 +6,9 @@ pytest finds them as soon as the package is installed; nothing has to be importe
         redis_client.set("greeting", "hello")
         assert redis_client.get("greeting") == b"hello"
 
+``@pytest.mark.miniredis_fault(...)`` puts a rule on the server of a test, with the arguments of
+``server.faults.add``.
+
 A fixture of your own of the same name, in a ``conftest.py``, takes precedence. Use that for directives::
 
     @pytest.fixture
@@ -24,24 +27,36 @@ import pytest
 if TYPE_CHECKING:
     import redis
 
+    from .clock import ClockChoice
     from .embedded import EmbeddedServer
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker."""
+    config.addinivalue_line(
+        "markers", "miniredis_fault(...): a fault on the test's miniredis server; see server.faults.add"
+    )
+
+
 @pytest.fixture
-def miniredis_server() -> Iterator[EmbeddedServer]:
+def miniredis_server(request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
     """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
+    yield from started_for(request)
+
+
+@pytest.fixture
+def held_miniredis_server(request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
+    """A fresh server whose clock stands still until the test calls its ``fast_forward(seconds)``."""
+    yield from started_for(request, clock="held")
+
+
+def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> Iterator[EmbeddedServer]:
+    """A server with the faults that a test is marked with."""
     from . import start  # imported only for tests that use a server
 
-    with start() as server:
-        yield server
-
-
-@pytest.fixture
-def held_miniredis_server() -> Iterator[EmbeddedServer]:
-    """A fresh server whose clock stands still until the test calls its ``fast_forward(seconds)``."""
-    from . import start
-
-    with start(clock="held") as server:
+    with start(clock=clock) as server:
+        for marker in reversed([*request.node.iter_markers("miniredis_fault")]):
+            server.faults.add(*marker.args, **marker.kwargs)
         yield server
 
 

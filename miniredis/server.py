@@ -17,6 +17,7 @@ import trio
 from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import Clock, ClockChoice, chosen
 from .engine import Config, ConfigurationError, Engine
+from .faults import Faults
 from .forks import leave_to_parent_on_fork
 from .journal.damage import DamagedFileError
 from .listeners import Listener, listening
@@ -60,6 +61,7 @@ class Server:
         port: the TCP port; 0 if the server has only a Unix socket.
         tls_port: the TCP port for TLS; 0 if the server has no certificate.
         unixsocket: the path of its Unix socket; empty if it has none.
+        faults: what goes wrong on demand: rules for requests; see ``miniredis.faults``.
     """
 
     def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
@@ -68,6 +70,7 @@ class Server:
         self.port = tcp.port if tcp else 0
         self.tls_port = next((each.port for each in listeners if each.tls), 0)
         self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
+        self.faults = Faults(runner)
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()

@@ -64,6 +64,7 @@ class Conditions:
         is_stale: whether it has one, the link to it is down, and the data may not be read.
         write_refusal: the error for writes; None if writes are allowed.
         monitors: the clients of MONITOR.
+        has_fault_rules: whether requests may meet a fault on demand.
         is_quiet: whether none of these conditions holds.
     """
 
@@ -81,6 +82,7 @@ class Conditions:
         self.is_replica = self.is_read_only = self.is_stale = False
         self.write_refusal: bytes | None = None
         self.monitors: dict[Session, None] = {}
+        self.has_fault_rules = False
         self.is_quiet = True
 
     def _changed(self) -> None:
@@ -98,6 +100,7 @@ class Conditions:
             or self.write_refusal
             or self.is_replica
             or self.monitors
+            or self.has_fault_rules
         )
 
     @property
@@ -188,6 +191,11 @@ class Conditions:
         if is_so != self.lacks_replicas:
             self.lacks_replicas = is_so
             self._changed()
+
+    def have_fault_rules(self, is_so: bool) -> None:
+        """Records whether there are rules by which requests meet a fault."""
+        self.has_fault_rules = is_so
+        self._changed()
 
     def start_monitoring(self, session: Session) -> None:
         """MONITOR: shows a client every command from now on."""

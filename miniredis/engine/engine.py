@@ -21,6 +21,7 @@ from .config import Config
 from .effects import Effects
 from .environment import Environment
 from .errors import CommandError
+from .fault_rules import FaultRules
 from .input import run_input, take_in
 from .instant import Instant
 from .keyspace import Keyspace
@@ -87,6 +88,7 @@ class Engine:
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
+        self.rules = FaultRules(self.conditions)
         self.effects: Effects | None = None  # nobody reads them
         self.recording = Recording(self)
         self.scripts = Scripts(self)
@@ -247,6 +249,7 @@ class Engine:
             self.statistics.count_error(reply)
         session.reply(reply)
         session.end_command()
+        self.rules.served(session)
         self.unblocked.append(session)
 
     def unblock(self, session: Session, reply: Reply | CommandError) -> bool:
@@ -394,6 +397,7 @@ class Engine:
         session.unwatch()
         self.stop_listening(session)
         self.conditions.postponed.pop(session, None)
+        self.rules.forget(session)
         self.output_limits.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)

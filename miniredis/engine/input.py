@@ -6,17 +6,20 @@ that blocks stay in the session's parser until the client is unblocked.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .errors import CommandError, ProtocolError
+from .fault_rules import Request
 from .gate import check_allowed, is_held_up, look_up, refuse, reject_unknown
 from .registry import AT_ONCE
 from .replies import QUEUED
 from .requests import READ_SIZE
 
 if TYPE_CHECKING:
+    from .registry import Command
     from .session import Session
 
 __all__ = ["run_input", "take_in"]
@@ -87,7 +90,7 @@ def run_input(session: Session, size: int = 0) -> None:
 
 
 def run_request(session: Session, args: list[bytes]) -> None:
-    """Runs, queues, postpones or refuses one request, and serves the clients blocked on what it changed."""
+    """Has one request pass the gate, and serves the clients blocked on what it changed."""
     engine = session.engine
     engine.notifier.running = session
     command = session.last_command = look_up(args)
@@ -95,7 +98,21 @@ def run_request(session: Session, args: list[bytes]) -> None:
         engine.notifier.tracking.forget_surplus(session)
     if command is None:
         reject_unknown(session, args)
-    elif reason := check_allowed(session, command, args):
+    elif engine.conditions.has_fault_rules:
+        engine.rules.run(Request(session, command, args, partial(pass_gate, session, command, args)))
+    else:
+        pass_gate(session, command, args)
+    engine.notifier.running = None
+    if not engine.conditions.asleep_until:  # else keys may expire first
+        engine.waiting.serve_ready()
+    if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
+        session.end_command()
+
+
+def pass_gate(session: Session, command: Command, args: list[bytes]) -> None:
+    """Runs, queues, postpones or refuses one request."""
+    engine = session.engine
+    if reason := check_allowed(session, command, args):
         refuse(session, command, reason)
     elif engine.conditions.pause is not None and is_held_up(session, command, args):
         session.hold(args)
@@ -105,8 +122,3 @@ def run_request(session: Session, args: list[bytes]) -> None:
         session.reply(QUEUED)
     else:
         answer(session, command, args)
-    engine.notifier.running = None
-    if not engine.conditions.asleep_until:  # else keys may expire first
-        engine.waiting.serve_ready()
-    if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
-        session.end_command()

@@ -319,9 +319,9 @@ class Session:
         """Runs what it sent while it was blocked."""
         run_input(self)
 
-    def hold(self, args: list[bytes]) -> None:
-        """Blocks the client until CLIENT PAUSE ends, and keeps the command to run then."""
-        self.block((), type(None), serve_nobody, None)
+    def hold(self, args: list[bytes], milliseconds: int | None = None) -> None:
+        """Blocks the client until CLIENT PAUSE ends, or for some time, and keeps the command to run then."""
+        self.block((), type(None), serve_nobody, milliseconds, NO_REPLY)
         self.postponed = args
         self.flags |= POSTPONED
 

@@ -23,3 +23,21 @@ def test_second_has_a_server_of_its_own(redis_client):
 def test_each_test_gets_a_server_of_its_own(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(THEIR_TESTS)
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=2)
+
+
+MARKED = """
+import pytest, redis
+
+@pytest.mark.miniredis_fault(command="SET", then="OOM no")
+def test_a_marked_test_meets_its_fault(redis_client):
+    with pytest.raises(redis.OutOfMemoryError):
+        redis_client.set("k", "v")
+
+def test_another_does_not(redis_client):
+    assert redis_client.set("k", "v")
+"""
+
+
+def test_a_marker_puts_a_fault_on_the_server_of_its_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(MARKED)
+    pytester.runpytest_subprocess("-W", "error", "--strict-markers").assert_outcomes(passed=2)

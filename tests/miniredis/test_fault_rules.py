@@ -1,0 +1,245 @@
+"""Faults on demand, for clients over sockets and without, on both loops."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+import miniredis
+from miniredis import faults
+
+from ..waiting import until
+
+Connect = Callable[..., Any]
+
+
+@pytest.fixture(params=["poll", "streams"])
+def server(request: pytest.FixtureRequest) -> Iterator[miniredis.EmbeddedServer]:
+    with miniredis.start(clock="held", loop=request.param) as server:
+        yield server
+
+
+@pytest.fixture(params=["tcp", "in-process"])
+def connect(request: pytest.FixtureRequest, server: miniredis.EmbeddedServer) -> Iterator[Connect]:
+    """Makes clients that do not try anything twice."""
+    made: list[redis.Redis] = []
+
+    def client(**options: Any) -> redis.Redis:
+        options["retry"] = Retry(NoBackoff(), 0)
+        if request.param == "tcp":
+            made.append(redis.Redis(host=server.host, port=server.port, **options))
+        else:
+            made.append(server.client(**options))
+        return made[-1]
+
+    yield client
+    for each in made:
+        each.close()
+
+
+def test_an_error_comes_in_place_of_the_reply_and_the_command_does_not_run(
+    server: Any, connect: Connect
+) -> None:
+    client = connect()
+    with server.faults.add(command="rpush", then="LOADING Redis is loading the dataset in memory") as rule:
+        with pytest.raises(redis.BusyLoadingError, match="is loading"):
+            client.rpush("jobs", "a")
+        assert client.llen("jobs") == 0
+    assert rule.met == 1
+    assert client.rpush("jobs", "a") == 1
+
+
+def test_a_rule_spares_some_then_meets_some(server: Any, connect: Connect) -> None:
+    client = connect()
+    rule = server.faults.add(command="PING", after=2, times=1, then="ERR no")
+    outcomes = []
+    for _ in range(5):
+        try:
+            outcomes.append(client.ping())
+        except redis.ResponseError:
+            outcomes.append(None)
+    assert outcomes == [True, True, None, True, True]
+    assert [each.met for each in server.faults] == [rule.met] == [1]
+
+
+def test_a_rule_is_about_a_key_a_client_or_a_subcommand(server: Any, connect: Connect) -> None:
+    client, other = connect(client_name="guilty"), connect()
+    server.faults.add(key="jobs:*", client="guilty", then="ERR no")
+    server.faults.add(command="client id", then="ERR no id")
+    with pytest.raises(redis.ResponseError, match="no"):
+        client.mget("a", "jobs:1")
+    assert client.get("a") is other.get("jobs:1") is None
+    assert other.client_getname() is None
+    with pytest.raises(redis.ResponseError, match="no id"):
+        other.client_id()
+
+
+def test_chance_is_the_same_for_the_same_seed(server: Any, connect: Connect) -> None:
+    client = connect()
+
+    def outcomes(seed: int) -> list[bool]:
+        found = []
+        with server.faults.add(command="GET", probability=0.5, seed=seed, then="ERR no"):
+            for _ in range(40):
+                try:
+                    found.append(client.get("k") is None)
+                except redis.ResponseError:
+                    found.append(False)
+        return found
+
+    assert outcomes(1) == outcomes(1) != outcomes(2)
+    assert 5 < sum(outcomes(1)) < 35
+
+
+@pytest.mark.parametrize(
+    ("then", "length"), [(faults.cut("before"), 0), (faults.cut("middle"), 1), (faults.lose_reply(), 1)]
+)
+def test_a_client_loses_its_connection_before_or_after_the_command_ran(
+    server: Any, connect: Connect, then: faults.Fault, length: int
+) -> None:
+    client, other = connect(), connect()
+    with server.faults.add(command="rpush", then=then), pytest.raises(redis.ConnectionError):
+        client.rpush("jobs", "a")
+    assert other.llen("jobs") == length
+
+
+def test_a_connection_that_is_cut_after_the_reply_has_given_it(server: Any, connect: Connect) -> None:
+    client = connect()
+    server.faults.add(command="incrby", then=faults.cut("after"))
+    assert client.incrby("n", 1) == 1
+    until(lambda: not server._runner.engine.sessions, "the server has hung up")
+
+
+def test_replies_before_the_one_that_is_lost_arrive(server: Any) -> None:
+    with miniredis_socket(server) as sock:
+        server.faults.add(command="incr", after=1, then=faults.lose_reply())
+        sock.sendall(b"INCR n\r\nINCR n\r\nINCR n\r\n")
+        assert read_all(sock) == b":1\r\n"
+    with server.client() as client:
+        assert client.get("n") == b"2"
+
+
+def test_half_a_reply_is_half_of_its_bytes(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.client() as client:
+        client.set("k", "0123456789")
+        server.faults.add(command="get", then=faults.cut("middle"))
+        sock.sendall(b"GET k\r\n")
+        assert read_all(sock) == b"$10\r\n0123"[:8]
+
+
+def test_a_reply_that_is_lost_in_silence_leaves_the_connection(server: Any) -> None:
+    with miniredis_socket(server) as sock:
+        server.faults.add(command="incr", times=1, then=faults.lose_reply(closes=False))
+        sock.sendall(b"INCR n\r\nGET n\r\n")
+        assert sock.recv(100) == b"$1\r\n1\r\n"
+
+
+def test_a_blocked_client_meets_the_fault_of_its_reply_when_it_is_served(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.client() as client:
+        server.faults.add(command="blpop", then=faults.lose_reply())
+        sock.sendall(b"BLPOP jobs 0\r\n")
+        until(lambda: client.info("clients")["blocked_clients"] == 1, "it is blocked")
+        client.rpush("jobs", "a", "b")
+        assert read_all(sock) == b""
+        assert client.lrange("jobs", 0, -1) == [b"b"]
+
+
+def test_a_delayed_command_runs_when_its_time_has_come_and_those_behind_it_wait(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.client() as client:
+        rule = server.faults.add(command="set", then=faults.delay(10))
+        sock.sendall(b"SET k v\r\nPING\r\n")
+        until(lambda: client.info("clients")["blocked_clients"] == 1, "it is delayed")
+        rule.remove()
+        server.fast_forward(9.9)
+        assert client.get("k") is None
+        server.fast_forward(0.2)
+        assert sock.recv(100) == b"+OK\r\n+PONG\r\n"
+        assert client.get("k") == b"v"
+        assert server._runner.engine.conditions.is_quiet
+
+
+def test_a_delayed_client_that_goes_is_forgotten(server: Any) -> None:
+    with server.client() as client:
+        with miniredis_socket(server) as sock, server.faults.add(command="set", then=faults.delay(10)):
+            sock.sendall(b"SET k v\r\n")
+            until(lambda: client.info("clients")["blocked_clients"] == 1, "it is delayed")
+        until(lambda: client.info("clients")["blocked_clients"] == 0, "it is gone")
+        assert server._runner.engine.conditions.is_quiet
+
+
+@pytest.mark.parametrize("keeps_data", [True, False])
+def test_a_restart_hangs_up_on_all_and_keeps_the_keys_or_not(
+    server: Any, connect: Connect, keeps_data: bool
+) -> None:
+    client, other = connect(), connect()
+    client.set("k", "v")
+    number = other.client_id()
+    server.faults.add(command="get", times=1, then=faults.restart(keeps_data=keeps_data))
+    with pytest.raises(redis.ConnectionError):
+        client.get("k")
+    assert other.get("k") == (b"v" if keeps_data else None)
+    assert other.client_id() > number  # it has connected again
+
+
+def test_a_transaction_is_aborted_by_a_command_that_meets_an_error(server: Any, connect: Connect) -> None:
+    client = connect()
+    server.faults.add(command="rpush", then="OOM command not allowed when used memory > 'maxmemory'.")
+    with pytest.raises(redis.ResponseError, match="maxmemory"), client.pipeline() as pipe:
+        pipe.set("k", "v").rpush("jobs", "a").execute()
+    assert client.get("k") is None
+
+
+def test_a_server_without_rules_is_quiet_again(server: Any) -> None:
+    conditions = server._runner.engine.conditions
+    first, second = server.faults.add(then="ERR no"), server.faults.add(command="get", then="ERR no")
+    assert len(server.faults) == 2
+    assert not conditions.is_quiet
+    assert str(first) == "<Rule any command, then ErrorReply(text=b'ERR no'): met 0 times>"
+    first.remove()
+    first.remove()
+    assert [*server.faults] == [second]
+    server.faults.clear()
+    assert conditions.is_quiet
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"then": 7}, TypeError, "then must be a fault of miniredis.faults or a str, not int"),
+        ({"then": "ERR", "command": "nosuch"}, ValueError, "there is no command 'nosuch'"),
+        ({"then": "ERR", "times": -1}, ValueError, "count requests"),
+        ({"then": "ERR", "probability": 1.1}, ValueError, "from 0 to 1"),
+        ({"then": "ERR\r\n+OK"}, ValueError, "one line"),
+        ({"then": ""}, ValueError, "one line"),
+    ],
+)
+def test_what_is_no_rule_is_refused(
+    server: Any, options: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        server.faults.add(**options)
+    assert not len(server.faults)
+
+
+def test_what_is_no_fault_is_refused() -> None:
+    with pytest.raises(ValueError, match="not 'never'"):
+        faults.cut("never")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="more than 0 seconds, not nan"):
+        faults.delay(float("nan"))
+
+
+def miniredis_socket(server: Any) -> socket.socket:
+    return socket.create_connection((server.host, server.port), timeout=20)
+
+
+def read_all(sock: socket.socket) -> bytes:
+    data = b""
+    while more := sock.recv(100):
+        data += more
+    return data
