@@ -19,6 +19,7 @@ from .clock import Clock, ClockChoice, chosen
 from .engine import Config, ConfigurationError, Engine
 from .faults import Faults
 from .forks import leave_to_parent_on_fork
+from .inspection import Inspected
 from .journal.damage import DamagedFileError
 from .listeners import Listener, listening
 from .poll import PollLoop
@@ -50,7 +51,7 @@ class StoppedWhileLoadingError(RuntimeError):
         super().__init__("the server was stopped while it loaded its data")
 
 
-class Server:
+class Server(Inspected):
     """A running server: its address, its clock, and its clients without sockets.
 
     ``start`` and ``serve`` create it. ``stop``, or leaving its ``with`` block, stops the server.
@@ -114,7 +115,7 @@ class Server:
             RuntimeError: a script has been running for longer than ``busy-reply-threshold``; this process was
                 forked from the server's; or a signal handler called this in the middle of a command.
         """
-        self._runner.reset()
+        self._runner.act_between_commands(self._runner.engine.reset)
 
     @property
     def now(self) -> dt.datetime:

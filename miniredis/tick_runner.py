@@ -102,6 +102,8 @@ class TickRunner:
         self._alarm = trio.CancelScope()
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
+        self._ticked = threading.Condition(self.lock)
+        self._observers = 0  # threads in ``wait_for``
         engine.move_into(
             environment._replace(
                 clock=clock.now,
@@ -170,8 +172,8 @@ class TickRunner:
             finally:
                 self.in_tick = False
 
-    def reset(self) -> None:
-        """Runs a whole tick that removes every key of every database, on any thread; nothing once stopped.
+    def act_between_commands(self, act: Callable[[Instant], None]) -> None:
+        """Runs a whole tick that does something no script may see, on any thread; nothing once stopped.
 
         Raises:
             RuntimeError: a script is running, the caller is re-entrant, or this process was forked.
@@ -184,7 +186,21 @@ class TickRunner:
                 return
             if self.engine.scripts.running is not None:
                 raise RuntimeError(BUSY)
-            self.tick_with(self.engine.reset)
+            self.tick_with(act)
+
+    def wait_for(self, condition: Callable[[], object], seconds: float) -> bool:
+        """Waits on another thread until a condition holds, which is looked at after each tick.
+
+        Returns:
+            Whether it holds; False also once the server has stopped.
+        """
+        with self.lock:
+            self._observers += 1
+            try:
+                self._ticked.wait_for(lambda: not self.is_open or condition(), seconds)
+                return self.is_open and bool(condition())
+            finally:
+                self._observers -= 1
 
     def tick_with(self, act: Callable[[Instant], None]) -> None:
         """Runs a whole tick that does something with the engine; nothing once stopped."""
@@ -240,6 +256,8 @@ class TickRunner:
             self._tell_of_sent_snapshots()
         if engine.faults:
             self._log_faults()
+        if self._observers:
+            self._ticked.notify_all()
         due = engine.next_deadline(LEISURE)
         if due is not None and (self._due is None or due < self._due):
             self._due = due
@@ -399,6 +417,7 @@ class TickRunner:
             if not self.is_open:
                 return
             self.is_open = False
+            self._ticked.notify_all()
             self.engine.scripts.must_end = True
             while self.engine.scripts.running is not None:  # on the thread of a client without a socket
                 self._gap.wait(GAP)

@@ -28,6 +28,7 @@ from .keyspace import Keyspace
 from .libraries import Libraries
 from .output_limits import OutputBufferLimits
 from .packing import Packing
+from .propagation import as_restores
 from .recording import Recording
 from .replay import NEVER
 from .replication.replication import Replication
@@ -232,6 +233,18 @@ class Engine:
         if self.effects is not None:
             self.effects.add(0, [b"FLUSHALL"])
         self.saves.flushed()
+        self.waiting.serve_ready()
+
+    def replace_keys(self, keyspace: Keyspace, now: Instant) -> None:
+        """Replaces every key of every database by those of another keyspace, which is used up."""
+        self.advance(now)
+        self.statistics.start_lap()
+        self.keyspace.take_over(keyspace)
+        self.keyspace.changes += 1
+        if self.effects is not None:
+            self.effects.add(0, [b"FLUSHALL"])
+            for database, effect in as_restores(self.keyspace):
+                self.effects.add(database, effect)
         self.waiting.serve_ready()
 
     def end_save(self, now: Instant, *, has_succeeded: bool) -> None:

@@ -161,6 +161,14 @@ class Keyspace:
         for db in (one, other):
             self.tell(Change(db.index, None, None, "swap"))
 
+    def copy(self) -> Keyspace:
+        """A keyspace with the same keys, which nobody observes."""
+        other = Keyspace(len(self.databases))
+        for db, twin in zip(self.databases, other.databases, strict=True):
+            twin.values = {key: duplicate(value) for key, value in db.values.items()}
+            twin.deadlines, twin.used = db.deadlines.copy(), db.used.copy()
+        return other
+
     def take_over(self, other: Keyspace) -> None:
         """Replaces the contents of all databases with another keyspace's; clients and waiters stay."""
         for db, incoming in zip(self.databases, other.databases, strict=True):

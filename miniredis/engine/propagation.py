@@ -7,19 +7,21 @@ once. To add a command: a function that tells its effects from what was asked an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .doubles import read_double
 from .geohash import Place, cell_at
+from .rdb.payload import encode_payload
 from .stream_nodes import LAST_ID, id_text
 from .streams import Stream
+from .value_types import TYPES
 
 if TYPE_CHECKING:
     from .groups import Delivery, Group
-    from .keyspace import Database
+    from .keyspace import Database, Keyspace
 
-__all__ = ["FORCED", "PROPAGATED_AS", "Done", "as_it_is"]
+__all__ = ["FORCED", "PROPAGATED_AS", "Done", "as_it_is", "as_restores"]
 
 FORCED: Final = frozenset(
     b"flushall flushdb swapdb function|load function|delete function|flush function|restore".split()
@@ -225,6 +227,14 @@ def set_id(key: bytes, name: bytes, group: Group) -> list[bytes]:
 def told_by_itself(_done: Done) -> Iterable[list[bytes]]:
     """The command has told its effects already (``Session.also_propagate``), or those that it ran have."""
     return ()
+
+
+def as_restores(keyspace: Keyspace) -> Iterator[tuple[int, list[bytes]]]:
+    """RESTORE of each key, with the number of its database."""
+    for db in keyspace.databases:
+        for key, value in db.values.items():
+            payload = encode_payload(TYPES[type(value)].dump(value))
+            yield db.index, [b"RESTORE", key, b"%d" % db.deadlines.get(key, 0), payload, b"ABSTTL"]
 
 
 # Places

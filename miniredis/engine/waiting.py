@@ -104,7 +104,7 @@ class Waiting:
         self._attend = attend
         self.ready: dict[tuple[int, bytes], None] = {}
         self.deadlines: list[tuple[int, int, Waiter]] = []  # the second number breaks ties
-        self._blocked: set[Waiter] = set()
+        self._blocked: dict[Waiter, None] = {}
         self._blocked_by_type: Counter[type] = Counter()
         self._blocked_ever = 0
 
@@ -116,9 +116,13 @@ class Waiting:
         """The number of waiters that have a timeout."""
         return sum(waiter.deadline is not None for waiter in self._blocked)
 
+    def in_order(self) -> tuple[Waiter, ...]:
+        """All waiters, those that have waited longest first."""
+        return tuple(self._blocked)
+
     def add(self, waiter: Waiter) -> None:
         """Adds a waiter behind all others that wait for the same keys."""
-        self._blocked.add(waiter)
+        self._blocked[waiter] = None
         self._blocked_by_type[waiter.waits_for] += 1
         self._blocked_ever += 1
         for key in waiter.keys:
@@ -131,7 +135,7 @@ class Waiting:
         """Removes a waiter from all its FIFOs, if it is still blocked."""
         if waiter not in self._blocked:
             return
-        self._blocked.remove(waiter)
+        del self._blocked[waiter]
         self._blocked_by_type[waiter.waits_for] -= 1
         for key in waiter.keys:
             self._leave(waiter, key)
