@@ -1,4 +1,4 @@
-"""Looking into a server from a test, without a client: its keys, its blocked clients, and waiting for both."""
+"""Looking into a server from a test, without a client: its keys, its blocked clients, and what happens."""
 
 from __future__ import annotations
 
