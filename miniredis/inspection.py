@@ -12,6 +12,7 @@ from .engine.sets import SetValue
 from .engine.sorted_sets import SortedSet
 from .engine.stream_nodes import id_text
 from .engine.streams import Stream
+from .recordings import Recording
 
 if TYPE_CHECKING:
     from .engine.keyspace import Database, Keyspace
@@ -135,6 +136,19 @@ class Inspected:
             connected = len(runner.engine.sessions)
             blocked = "".join(f"\n  {each}" for each in self.blocked_clients()) or " none"
             raise TimeoutError(f"waited {timeout:g} s; {connected} clients are connected; blocked:{blocked}")
+
+    def record(self) -> Recording:
+        """Records every request and its reply from now on, until ``stop`` or the end of a ``with`` block.
+
+        ::
+
+            with server.record() as calls:
+                ...
+            assert [call.text for call in calls] == ["LPUSH jobs a", "BRPOP jobs 0"]
+        """
+        recording = Recording(self._runner)
+        recording.start()
+        return recording
 
     def _database(self, number: int) -> Database:
         databases = self._runner.engine.keyspace.databases

@@ -236,6 +236,10 @@ class RecordedConnection:
         return self._recorder.call(key, name.upper(), words, ask, lambda answer: answer)
 
 
+ARRAYS: Final = {b"*": 1, b"~": 1, b"%": 2}
+"""Arrays, and the sets and maps of RESP3, with how many items each of their elements has."""
+
+
 def answer_of(reply: bytes) -> tuple[bytes, ...] | None:
     """The words of a reply as it is on the wire: a number is its digits, any null is None.
 
@@ -246,10 +250,10 @@ def answer_of(reply: bytes) -> tuple[bytes, ...] | None:
     kind, line = reply[:1], reply[1:].split(b"\r\n", 1)[0]
     if kind == b"-":
         raise ErrorReply(line.decode("latin-1"))
-    if line == b"-1" and kind in {b"$", b"*"}:
+    if kind == b"_" or (line == b"-1" and kind in {b"$", b"*"}):
         return None
-    if kind == b"*":
-        return tuple(_items(reply, 1 + len(line) + 2, int(line)))
+    if kind in ARRAYS:
+        return tuple(_items(reply, 1 + len(line) + 2, int(line) * ARRAYS[kind]))
     return (reply[3 + len(line) : -2],) if kind == b"$" else (line,)
 
 

@@ -64,7 +64,7 @@ class Conditions:
         is_stale: whether it has one, the link to it is down, and the data may not be read.
         write_refusal: the error for writes; None if writes are allowed.
         monitors: the clients of MONITOR.
-        has_fault_rules: whether requests may meet a fault on demand.
+        has_fault_rules: whether requests may meet a fault on demand, or are recorded.
         is_quiet: whether none of these conditions holds.
     """
 
@@ -193,7 +193,7 @@ class Conditions:
             self._changed()
 
     def have_fault_rules(self, is_so: bool) -> None:
-        """Records whether there are rules by which requests meet a fault."""
+        """Records whether there are rules by which requests meet a fault, or somebody records requests."""
         self.has_fault_rules = is_so
         self._changed()
 

@@ -1,4 +1,4 @@
-"""Faults on demand: rules by which some requests meet an error, a delay, or the end of their connection.
+"""Faults on demand, and recordings: what a test does to requests on their way, and notes of them.
 
 Rules are asked before the gate, so a fault comes before every check. In a transaction a command meets a rule
 when it is queued. The commands of scripts meet none. A command that was blocked meets a fault of its reply
@@ -38,6 +38,9 @@ __all__ = [
 ]
 
 Change: TypeAlias = Callable[[bytes], bytes]
+
+Hear: TypeAlias = Callable[[bytes], None]
+"""Called with the bytes that a client gets in reply; none if it gets none."""
 
 
 class Request(NamedTuple):
@@ -184,11 +187,13 @@ class FaultRule:
 
 
 class FaultRules:
-    """The rules of one server."""
+    """The rules of one server, and who records its requests."""
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
         self._rules: list[FaultRule] = []
+        self._recorders: list[Callable[[Request], Hear]] = []
+        self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
         self._changes: dict[Session, tuple[Change, bool]] = {}  # of replies that are still to come
         self._passes: set[Session] = set()  # their next request was delayed already
 
@@ -208,6 +213,16 @@ class FaultRules:
             self._rules.remove(rule)
         self._changed()
 
+    def add_recorder(self, begin: Callable[[Request], Hear]) -> None:
+        """Calls a function with each request, and what that returns with the reply."""
+        self._recorders.append(begin)
+        self._changed()
+
+    def remove_recorder(self, begin: Callable[[Request], Hear]) -> None:
+        """Ends that; replies to requests under way are still heard."""
+        self._recorders.remove(begin)
+        self._changed()
+
     def let_pass(self, session: Session) -> None:
         """Has the next request of a client meet no rule."""
         self._passes.add(session)
@@ -217,10 +232,18 @@ class FaultRules:
         self._changed()
 
     def _changed(self) -> None:
-        self._conditions.have_fault_rules(bool(self._rules or self._passes))
+        self._conditions.have_fault_rules(bool(self._rules or self._recorders or self._passes))
 
     def run(self, request: Request) -> None:
-        """Runs a request, or has it meet the fault of the first rule that it fits."""
+        """Runs a request, or has it meet the fault of the first rule that it fits; records it."""
+        session, before = request.session, len(request.session.outgoing)
+        if self._recorders and session not in self._passes:
+            self._heard[session] = [begin(request) for begin in self._recorders]
+        self._run(request)
+        if session in self._heard and not session.flags & BLOCKED:
+            self._hear(session, before)
+
+    def _run(self, request: Request) -> None:
         if request.session in self._passes:
             self._pass_no_more(request.session)
             request.proceed()
@@ -243,13 +266,22 @@ class FaultRules:
 
     def served(self, session: Session) -> None:
         """A client that was blocked has got its reply: the last piece of its output."""
+        last = max(len(session.outgoing) - 1, 0)
         if session in self._changes:
             change, closes = self._changes.pop(session)
-            self._change(session, len(session.outgoing) - 1, change, closes=closes)
+            self._change(session, last, change, closes=closes)
+        if session in self._heard and session.postponed is None:
+            self._hear(session, last)
+
+    def _hear(self, session: Session, at: int) -> None:
+        reply = bytes(joined(session.outgoing[at:]))
+        for hear in self._heard.pop(session):
+            hear(reply)
 
     def forget(self, session: Session) -> None:
         """A client is gone."""
         self._changes.pop(session, None)
+        self._heard.pop(session, None)
         if session in self._passes:
             self._pass_no_more(session)
 
