@@ -50,14 +50,38 @@ def held_miniredis_server(request: pytest.FixtureRequest) -> Iterator[EmbeddedSe
     yield from started_for(request, clock="held")
 
 
+@pytest.fixture(scope="session")
+def shared_miniredis_server() -> Iterator[EmbeddedServer]:
+    """The server of ``miniredis_session``, for fixtures of a wider scope: as the tests before left it."""
+    from . import start
+
+    with start() as server:
+        yield server
+
+
+@pytest.fixture
+def miniredis_session(
+    shared_miniredis_server: EmbeddedServer, request: pytest.FixtureRequest
+) -> Iterator[EmbeddedServer]:
+    """A server that all tests of a session share; it has no keys and no faults when a test begins."""
+    yield from with_faults(shared_miniredis_server, request)
+    shared_miniredis_server.faults.clear()
+    shared_miniredis_server.reset()
+
+
 def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> Iterator[EmbeddedServer]:
-    """A server with the faults that a test is marked with."""
+    """A fresh server, with the faults that a test is marked with."""
     from . import start  # imported only for tests that use a server
 
     with start(clock=clock) as server:
-        for marker in reversed([*request.node.iter_markers("miniredis_fault")]):
-            server.faults.add(*marker.args, **marker.kwargs)
-        yield server
+        yield from with_faults(server, request)
+
+
+def with_faults(server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
+    """The server, with the faults that a test is marked with."""
+    for marker in reversed([*request.node.iter_markers("miniredis_fault")]):
+        server.faults.add(*marker.args, **marker.kwargs)
+    yield server
 
 
 @pytest.fixture

@@ -41,3 +41,29 @@ def test_another_does_not(redis_client):
 def test_a_marker_puts_a_fault_on_the_server_of_its_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MARKED)
     pytester.runpytest_subprocess("-W", "error", "--strict-markers").assert_outcomes(passed=2)
+
+
+SHARED = """
+import pytest, redis
+
+seen = []
+
+@pytest.mark.miniredis_fault(command="SET", then="OOM no")
+def test_first(miniredis_session):
+    with miniredis_session.client() as client:
+        client.rpush("jobs", "a")
+        with pytest.raises(redis.OutOfMemoryError):
+            client.set("k", "v")
+    seen.append(miniredis_session)
+
+def test_second_has_the_same_server_without_keys_and_faults(miniredis_session):
+    assert seen == [miniredis_session]
+    assert miniredis_session.dump() == {}
+    with miniredis_session.client() as client:
+        assert client.set("k", "v")
+"""
+
+
+def test_tests_share_the_server_of_a_session_and_not_its_keys(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SHARED)
+    pytester.runpytest_subprocess("-W", "error", "--strict-markers").assert_outcomes(passed=2)
