@@ -1,0 +1,119 @@
+"""The names of fakeredis on miniredis: what a test that comes over by its import relies on."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from typing import Any
+
+import pytest
+import redis
+
+from miniredis.compat import fakeredis
+from miniredis.compat.fakeredis import FakeAsyncRedis, FakeRedis, FakeServer, FakeStrictRedis
+
+from ..waiting import until
+
+
+def test_a_client_that_names_no_server_has_data_of_its_own() -> None:
+    one, other = FakeRedis(), FakeStrictRedis()
+    one.set("k", "v")
+    assert one.get("k") == b"v"
+    assert other.get("k") is None
+
+
+def test_clients_of_one_server_share_its_data() -> None:
+    server = FakeServer()
+    one, other = FakeRedis(server=server), FakeRedis(server=server, decode_responses=True)
+    one.rpush("jobs", "a")
+    assert other.blpop("jobs", timeout=1) in (("jobs", "a"), ["jobs", "a"])
+    assert FakeRedis(server=server, db=1).dbsize() == 0
+
+
+def test_clients_of_one_address_share_its_data() -> None:
+    FakeRedis(host="redis.example", port=7).set("k", "v")
+    assert FakeRedis("redis.example", 7).get("k") == b"v"
+    assert FakeRedis.from_url("redis://redis.example:7/0").get("k") == b"v"
+    assert FakeRedis.from_url("redis://redis.example:7/1").get("k") is None
+    assert FakeRedis(host="redis.example", port=8).get("k") is None
+
+
+def test_a_server_can_be_unreachable_and_come_back() -> None:
+    server = FakeServer()
+    client = FakeRedis(server=server)
+    client.set("k", "v")
+    server.connected = False
+    for each in (client, FakeRedis(server=server), FakeRedis(connected=False)):
+        with pytest.raises(redis.ConnectionError, match="not connected"):
+            each.get("k")
+    server.connected = True
+    assert client.get("k") == b"v"
+
+
+def test_a_pool_of_ones_own_leads_to_a_server() -> None:
+    server = FakeServer()
+    FakeRedis(server=server).set("k", "v")
+    pool = redis.ConnectionPool(connection_class=fakeredis.FakeConnection, server=server)
+    assert redis.Redis(connection_pool=pool).get("k") == b"v"
+    assert FakeRedis(connection_pool=pool).get("k") == b"v"
+
+
+def test_pipelines_locks_scripts_and_pubsub_work() -> None:
+    client: Any = FakeRedis(decode_responses=True)
+    with client.pipeline() as pipe:
+        assert pipe.set("k", "1").incrby("k", 2).execute() == [True, 3]
+    with client.lock("door", timeout=5):
+        assert not client.lock("door").acquire(blocking=False)
+    if client.eval("return 7", 0) != 7:
+        pytest.fail("a script ran wrong")
+    with client.pubsub() as listener:
+        listener.subscribe("news")
+        assert listener.get_message(timeout=1)["type"] == "subscribe"
+        client.publish("news", "hello")
+        assert listener.get_message(timeout=1)["data"] == "hello"
+
+
+def test_asyncio_clients_share_data_with_the_others() -> None:
+    server = FakeServer()
+    FakeRedis(server=server).set("k", "v")
+
+    async def main() -> Any:
+        async with FakeAsyncRedis(server=server) as client:
+            found = await client.get("k")
+            server.connected = False
+            with pytest.raises(redis.ConnectionError, match="not connected"):
+                await client.get("k")
+            return found
+
+    assert asyncio.run(main()) == b"v"
+
+
+@pytest.mark.parametrize(
+    "options", [{"version": (6,)}, {"version": 8}, {"server_type": "valkey"}, {"lua_modules": {"socket"}}]
+)
+def test_what_is_not_here_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(NotImplementedError, match="not"):
+        FakeRedis(**options)
+
+
+def test_what_is_asked_for_and_is_here_is_accepted() -> None:
+    assert FakeRedis(version=(7,), server_type="redis", lua_modules={"cjson"}).ping()
+    server = FakeServer(version=7, config={b"hash-max-listpack-entries": b"1"})
+    client = FakeRedis(server=server)
+    client.hset("h", mapping={"a": 1, "b": 2})
+    assert client.object("encoding", "h") == b"hashtable"
+
+
+def test_a_server_that_nobody_refers_to_ends() -> None:
+    def threads() -> int:
+        return sum(thread.name == "miniredis" for thread in threading.enumerate())
+
+    gc.collect()
+    before = threads()
+    client = FakeRedis()
+    client.ping()
+    assert threads() == before + 1
+    del client
+    gc.collect()
+    until(lambda: threads() == before, "the server has ended")
