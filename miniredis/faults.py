@@ -22,8 +22,6 @@ from .engine.fault_rules import Cut, Delay, ErrorReply, Fault, FaultRule, LostRe
 from .engine.gate import look_up
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .tick_runner import TickRunner
 
 __all__ = ["Fault", "Faults", "Rule", "cut", "delay", "error", "lose_reply", "restart"]
@@ -114,12 +112,7 @@ class Rule:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
 
     def __repr__(self) -> str:

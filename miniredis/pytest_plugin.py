@@ -6,6 +6,9 @@ pytest finds them as soon as the package is installed; nothing has to be importe
         redis_client.set("greeting", "hello")
         assert redis_client.get("greeting") == b"hello"
 
+With ``miniredis_report = 20`` in pytest's configuration, the report of a test that failed shows the last
+twenty requests to its server, each with its reply.
+
 ``@pytest.mark.miniredis_fault(...)`` puts a rule on the server of a test, with the arguments of
 ``server.faults.add``.
 
@@ -29,6 +32,16 @@ if TYPE_CHECKING:
 
     from .clock import ClockChoice
     from .embedded import EmbeddedServer
+
+
+REPORT = "miniredis_report"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declares the setting."""
+    parser.addini(
+        REPORT, "how many requests to a miniredis server the report of a failed test shows", default="0"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,10 +91,16 @@ def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> It
 
 
 def with_faults(server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
-    """The server, with the faults that a test is marked with."""
+    """The server, with the faults that a test is marked with; its last requests are told with a failure."""
     for marker in reversed([*request.node.iter_markers("miniredis_fault")]):
         server.faults.add(*marker.args, **marker.kwargs)
-    yield server
+    shown = int(request.config.getini(REPORT))
+    if not shown:
+        yield server
+        return
+    with server.record() as calls:
+        yield server
+    request.node.add_report_section("teardown", "requests to miniredis", "\n".join(map(str, calls[-shown:])))
 
 
 @pytest.fixture

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import hiredis
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .engine.fault_rules import Request
     from .tick_runner import TickRunner
 
@@ -119,12 +117,7 @@ class Recording(Sequence[Call]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def __str__(self) -> str:

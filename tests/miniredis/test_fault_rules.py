@@ -27,11 +27,11 @@ def server(request: pytest.FixtureRequest) -> Iterator[miniredis.EmbeddedServer]
 
 @pytest.fixture(params=["tcp", "in-process"])
 def connect(request: pytest.FixtureRequest, server: miniredis.EmbeddedServer) -> Iterator[Connect]:
-    """Makes clients that do not try anything twice."""
+    """Makes clients that do not try anything twice, unless they are told to."""
     made: list[redis.Redis] = []
 
     def client(**options: Any) -> redis.Redis:
-        options["retry"] = Retry(NoBackoff(), 0)
+        options.setdefault("retry", Retry(NoBackoff(), 0))
         if request.param == "tcp":
             made.append(redis.Redis(host=server.host, port=server.port, **options))
         else:
@@ -177,7 +177,7 @@ def test_a_delayed_client_that_goes_is_forgotten(server: Any) -> None:
 def test_a_restart_hangs_up_on_all_and_keeps_the_keys_or_not(
     server: Any, connect: Connect, keeps_data: bool
 ) -> None:
-    client, other = connect(), connect()
+    client, other = connect(), connect(retry=Retry(NoBackoff(), 3))
     client.set("k", "v")
     number = other.client_id()
     server.faults.add(command="get", times=1, then=faults.restart(keeps_data=keeps_data))

@@ -67,3 +67,19 @@ def test_second_has_the_same_server_without_keys_and_faults(miniredis_session):
 def test_tests_share_the_server_of_a_session_and_not_its_keys(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SHARED)
     pytester.runpytest_subprocess("-W", "error", "--strict-markers").assert_outcomes(passed=2)
+
+
+FAILING = """
+def test_fails(redis_client):
+    redis_client.set("k", "v")
+    redis_client.rpush("jobs", "a", "b")
+    assert redis_client.lpop("jobs") == b"b"
+"""
+
+
+def test_a_failed_test_shows_the_last_requests_if_it_is_asked_to(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILING)
+    told = pytester.runpytest_subprocess("-W", "error", "-o", "miniredis_report=2")
+    told.stdout.fnmatch_lines(["*requests to miniredis*", "*: RPUSH jobs a b -> :2", "*: LPOP jobs -> $1 a"])
+    told.stdout.no_fnmatch_line("*: SET k v*")
+    told.assert_outcomes(failed=1)
