@@ -16,6 +16,9 @@ from typing import Any, ClassVar, Final
 
 import redis
 import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from ..clients import AsyncLocalConnection, LocalConnection
 from ..embedded import start
@@ -163,6 +166,7 @@ class Fake:
 
     connection_pool: Any
     _connection_class: ClassVar[type]
+    _never: ClassVar[Any]  # tries nothing twice: a server in this process does not come back by itself
 
     def __init__(
         self,
@@ -175,6 +179,8 @@ class Fake:
         **options: Any,
     ) -> None:
         check(version, server_type, lua_modules or ())
+        if "connection_pool" not in options:
+            options.setdefault("retry", self._never)
         super().__init__(*arguments, **options)
         if not issubclass(self.connection_pool.connection_class, FakeConnection | FakeAsyncConnection):
             is_named = bool(arguments or {"host", "port", "connection_pool"} & options.keys())
@@ -187,12 +193,14 @@ class FakeRedis(Fake, redis.Redis):
     """``redis.Redis`` on a ``FakeServer``."""
 
     _connection_class = FakeConnection
+    _never = Retry(NoBackoff(), 0)
 
 
 class FakeAsyncRedis(Fake, redis.asyncio.Redis):  # type: ignore[misc]  # redis-py's bases disagree
     """``redis.asyncio.Redis`` on a ``FakeServer``."""
 
     _connection_class = FakeAsyncConnection
+    _never = AsyncRetry(NoBackoff(), 0)
 
 
 FakeStrictRedis = FakeRedis
