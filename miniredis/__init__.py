@@ -9,8 +9,9 @@ It answers as redis-server ``VERSION`` does. It keeps its data in memory, and al
         client = redis.Redis(host=server.host, port=server.port)
         client.set("greeting", "hello")
 
-``start`` runs a server on a thread, ``serve`` runs one in a Trio program, and the command ``miniredis`` runs
-one as a process. ``join`` shares one server among the processes that use a directory.
+``start`` runs a server on a thread, ``serve`` runs one in a Trio program, ``spawn`` runs one in a process of
+its own, and the command ``miniredis`` runs one as a program. ``join`` shares one server among the processes
+that use a directory.
 ``miniredis.pytest_plugin`` has fixtures for pytest. ``HeldClock`` is for tests of expiry and timeouts.
 ``Engine`` is the server without sockets, threads and clocks.
 """
@@ -21,6 +22,7 @@ from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .journal.damage import DamagedFileError
 from .server import Server, serve
 from .shared import join
+from .spawning import SpawnedServer, spawn
 
 __all__ = [
     "VERSION",
@@ -32,7 +34,9 @@ __all__ = [
     "HeldClock",
     "Instant",
     "Server",
+    "SpawnedServer",
     "join",
     "serve",
+    "spawn",
     "start",
 ]

@@ -1,4 +1,4 @@
-"""redis-py's clients, sync and asyncio, connected without a socket to a server in this process."""
+"""redis-py's clients, sync and asyncio, of a server in this process without a socket, or of one elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import redis.asyncio.connection
 import redis.connection
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.retry import Retry
 
 from .local import LocalSocket
 from .local_async import AsyncPipe
@@ -18,7 +21,7 @@ from .local_async import AsyncPipe
 if TYPE_CHECKING:
     from .tick_runner import TickRunner
 
-__all__ = ["async_client", "client"]
+__all__ = ["async_client", "client", "remote_async_client", "remote_client"]
 
 HUNG_UP = "Connection closed by server."
 PLACE = "miniredis in this process"
@@ -188,6 +191,9 @@ def naming_options(caller: str, kind: str) -> Iterator[None]:
 WHO_IT_IS: Final = {"username", "password", "credential_provider"}
 """redis-py's options for authentication; a client without any of them uses the server's password."""
 
+WHERE_IT_IS: Final = {"host", "port", "path", "unix_socket_path"}
+"""redis-py's options for the address, which a client of a handle does not take."""
+
 
 def with_password(runner: TickRunner, options: dict[str, Any]) -> dict[str, Any]:
     if WHO_IT_IS & options.keys():
@@ -214,3 +220,31 @@ def async_client(runner: TickRunner, /, **options: Any) -> redis.asyncio.Redis:
         pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
         pool.connection_class(**pool.connection_kwargs)
     return redis.asyncio.Redis.from_pool(pool)
+
+
+def remote_client(url: str, options: dict[str, Any]) -> redis.Redis:
+    """Makes a client of a server in another process; it tries nothing twice unless it is told to."""
+    with naming_options("server.client", "redis.Redis"):
+        return redis.Redis(**with_address(url, options, Retry(NoBackoff(), 0)))
+
+
+def remote_async_client(url: str, options: dict[str, Any]) -> redis.asyncio.Redis:
+    """As ``remote_client``, for asyncio."""
+    with naming_options("server.async_client", "redis.asyncio.Redis"):
+        return redis.asyncio.Redis(**with_address(url, options, AsyncRetry(NoBackoff(), 0)))
+
+
+def with_address(url: str, options: dict[str, Any], retry: Any) -> dict[str, Any]:
+    """A client's options with what a URL says: the address, and the password unless the options have one."""
+    for name in sorted(WHERE_IT_IS & options.keys()):
+        raise TypeError(f"client() got an unexpected keyword argument {name!r}")
+    found: dict[str, Any] = redis.connection.parse_url(url)  # type: ignore[no-untyped-call]
+    kind = found.pop("connection_class", redis.Connection)
+    if issubclass(kind, redis.SSLConnection):
+        found["ssl"] = True
+    if "path" in found:
+        found["unix_socket_path"] = found.pop("path")
+    if WHO_IT_IS & options.keys():
+        found = {name: value for name, value in found.items() if name not in WHO_IT_IS}
+    never = {} if BESIDE_THE_POINT & options.keys() else {"retry": retry}
+    return {**never, **found, **options}

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import secrets
-import urllib.parse
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import trio
 
@@ -19,6 +17,7 @@ from .clock import Clock, ClockChoice, chosen
 from .engine import Config, ConfigurationError, Engine
 from .faults import Faults
 from .forks import leave_to_parent_on_fork
+from .handle import Handle, Place
 from .inspection import Inspected
 from .journal.damage import DamagedFileError
 from .listeners import Listener, listening
@@ -51,7 +50,7 @@ class StoppedWhileLoadingError(RuntimeError):
         super().__init__("the server was stopped while it loaded its data")
 
 
-class Server(Inspected):
+class Server(Handle, Inspected):
     """A running server: its address, its clock, and its clients without sockets.
 
     ``start`` and ``serve`` create it. ``stop``, or leaving its ``with`` block, stops the server.
@@ -67,37 +66,18 @@ class Server(Inspected):
 
     def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
         tcp = next((listener for listener in listeners if not listener.is_unix), None)
-        self.host = tcp.reachable_host if tcp else ""
-        self.port = tcp.port if tcp else 0
-        self.tls_port = next((each.port for each in listeners if each.tls), 0)
-        self.unixsocket = next((each.host for each in listeners if each.is_unix), "")
+        host, port = (tcp.reachable_host, tcp.port) if tcp else ("", 0)
+        tls_port = next((each.port for each in listeners if each.tls), 0)
+        unixsocket = next((each.host for each in listeners if each.is_unix), "")
+        super().__init__(Place(host, port, tls_port, unixsocket))
         self.faults = Faults(runner)
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()
         self._scope = trio.CancelScope()
         self._link = MasterLink(runner)
 
-    @property
-    def url(self) -> str:
-        """The server's URL for Redis clients, such as ``redis://127.0.0.1:6379``.
-
-        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has only a
-        Unix socket (``bind=""``), it is ``unix:///path``.
-        """
-        password = self._runner.engine.config["requirepass"]
-        quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
-        return self._url_with(f":{quoted}@" if password else "")
-
-    @property
-    def public_url(self) -> str:
-        """The ``url`` without the password, for logs."""
-        return self._url_with("")
-
-    def _url_with(self, user: str) -> str:
-        if not self.host:
-            return f"unix://{user}{urllib.parse.quote(str(Path(self.unixsocket).absolute()))}"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"redis://{user}{host}:{self.port}"
+    def _password(self) -> str:
+        return self._runner.engine.config["requirepass"]
 
     @property
     def failure(self) -> OSError | None:
@@ -229,20 +209,6 @@ class Server(Inspected):
         self._runner.engine.scripts.must_end = True
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.public_url}>"
 
     async def _run(self, loops: list[PollLoop | StreamLoop], task_status: Started) -> None:
         leave_to_parent_on_fork(self._runner)

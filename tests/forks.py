@@ -34,7 +34,7 @@ def modules(package: str) -> Iterator[str]:
     for file in sorted((ROOT / package).rglob("*.py")):
         *above, name = file.relative_to(ROOT).with_suffix("").parts
         if (
-            name not in {"__main__", "pytest_plugin"}
+            name not in {"__main__", "pytest_plugin", "spawned"}
             and not name.startswith("rich_")
             and "spark" not in above
         ):

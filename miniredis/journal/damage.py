@@ -15,5 +15,8 @@ class DamagedFileError(Exception):
     """
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        super().__init__(path, reason)  # both, so that the error can go to another process
         self.path = path
+
+    def __str__(self) -> str:
+        return "{}: {}".format(*self.args)

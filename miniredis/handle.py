@@ -1,0 +1,77 @@
+"""What all handles of servers have: where the server listens, and an end."""
+
+from __future__ import annotations
+
+import urllib.parse
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+__all__ = ["Handle", "Place"]
+
+
+class Place(NamedTuple):
+    """Where a server listens.
+
+    Attributes:
+        host: the address for clients on this machine; empty if the server has only a Unix socket.
+        port: the TCP port; 0 if the server has only a Unix socket.
+        tls_port: the TCP port for TLS; 0 if the server has no certificate.
+        unixsocket: the path of its Unix socket; empty if it has none.
+    """
+
+    host: str
+    port: int
+    tls_port: int
+    unixsocket: str
+
+
+class Handle:
+    """A running server. ``stop``, or leaving its ``with`` block, ends it."""
+
+    def __init__(self, place: Place) -> None:
+        self.host, self.port, self.tls_port, self.unixsocket = place
+
+    @property
+    def url(self) -> str:
+        """The server's URL for Redis clients, such as ``redis://127.0.0.1:6379``.
+
+        With a password (``requirepass``) it is ``redis://:secret@127.0.0.1:6379``. If the server has only a
+        Unix socket (``bind=""``), it is ``unix:///path``.
+        """
+        password = self._password()
+        quoted = urllib.parse.quote(password, safe="", errors="surrogateescape")
+        return self._url_with(f":{quoted}@" if password else "")
+
+    @property
+    def public_url(self) -> str:
+        """The ``url`` without the password, for logs."""
+        return self._url_with("")
+
+    def _url_with(self, user: str) -> str:
+        if not self.host:
+            return f"unix://{user}{urllib.parse.quote(str(Path(self.unixsocket).absolute()))}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"redis://{user}{host}:{self.port}"
+
+    def _password(self) -> str:
+        """What clients have to give; empty if they need not."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Ends the server."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.public_url}>"
