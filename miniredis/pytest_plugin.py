@@ -12,6 +12,8 @@ twenty requests to its server, each with its reply.
 ``@pytest.mark.miniredis_fault(...)`` puts a rule on the server of a test, with the arguments of
 ``server.faults.add``.
 
+``pytest --miniredis-real URL|PROGRAM`` runs the same tests on a real Redis: see ``pytest_real``.
+
 A fixture of your own of the same name, in a ``conftest.py``, takes precedence. Use that for directives::
 
     @pytest.fixture
@@ -23,7 +25,7 @@ A fixture of your own of the same name, in a ``conftest.py``, takes precedence. 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -32,51 +34,107 @@ if TYPE_CHECKING:
 
     from .clock import ClockChoice
     from .embedded import EmbeddedServer
+    from .pytest_real import RealServer
 
 
 REPORT = "miniredis_report"
 
+FAULT = "miniredis_fault"
+
+TARGET = pytest.StashKey[Any]()
+"""The ``conformance.targets.Target`` that takes the place of miniredis, if one is to."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declares the setting."""
+    """Declares the setting and the option."""
     parser.addini(
         REPORT, "how many requests to a miniredis server the report of a failed test shows", default="0"
+    )
+    parser.getgroup("miniredis").addoption(
+        "--miniredis-real",
+        metavar="URL|PROGRAM",
+        help="run tests on this Redis instead of miniredis: redis://HOST:PORT of a server without keys, "
+        "which each test empties, or a program such as redis-server",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker."""
+    """Declares the marker, and looks for the real server."""
     config.addinivalue_line(
-        "markers", "miniredis_fault(...): a fault on the test's miniredis server; see server.faults.add"
+        "markers", f"{FAULT}(...): a fault on the test's miniredis server; see server.faults.add"
     )
+    if named := config.getoption("--miniredis-real"):
+        from .pytest_real import found_target
+
+        config.stash[TARGET] = found_target(config, named)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Says that a real server is in the place of miniredis."""
+    return f"miniredis: replaced by {config.stash[TARGET].name}" if TARGET in config.stash else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Says which tests could not run on the real server, and why."""
+    if TARGET in config.stash:
+        from .pytest_real import tell_what_was_skipped
+
+        tell_what_was_skipped(terminalreporter)
+
+
+@pytest.fixture(scope="session")
+def miniredis_real(request: pytest.FixtureRequest) -> Iterator[RealServer | None]:
+    """The server of ``--miniredis-real``, as the tests before left it; None without that option."""
+    if TARGET not in request.config.stash:
+        yield None
+        return
+    from .pytest_real import server_of
+
+    yield from server_of(request.config.stash[TARGET])
 
 
 @pytest.fixture
-def miniredis_server(request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
+def miniredis_server(
+    request: pytest.FixtureRequest, miniredis_real: RealServer | None
+) -> Iterator[EmbeddedServer | RealServer]:
     """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
-    yield from started_for(request)
+    yield from emptied(miniredis_real, request) if miniredis_real else started_for(request)
 
 
 @pytest.fixture
-def held_miniredis_server(request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
+def held_miniredis_server(
+    request: pytest.FixtureRequest, miniredis_real: RealServer | None
+) -> Iterator[EmbeddedServer]:
     """A fresh server whose clock stands still until the test calls its ``fast_forward(seconds)``."""
+    if miniredis_real:
+        from .pytest_real import skip
+
+        skip("its clock cannot be held")
     yield from started_for(request, clock="held")
 
 
 @pytest.fixture(scope="session")
-def shared_miniredis_server() -> Iterator[EmbeddedServer]:
+def shared_miniredis_server(miniredis_real: RealServer | None) -> Iterator[EmbeddedServer | RealServer]:
     """The server of ``miniredis_session``, for fixtures of a wider scope: as the tests before left it."""
     from . import start
 
+    if miniredis_real:
+        yield miniredis_real
+        return
     with start() as server:
         yield server
 
 
 @pytest.fixture
 def miniredis_session(
-    shared_miniredis_server: EmbeddedServer, request: pytest.FixtureRequest
-) -> Iterator[EmbeddedServer]:
+    shared_miniredis_server: EmbeddedServer,
+    request: pytest.FixtureRequest,
+    miniredis_real: RealServer | None,
+) -> Iterator[EmbeddedServer | RealServer]:
     """A server that all tests of a session share; it has no keys and no faults when a test begins."""
+    if miniredis_real:
+        yield from emptied(miniredis_real, request)
+        return
     yield from with_faults(shared_miniredis_server, request)
     shared_miniredis_server.faults.clear()
     shared_miniredis_server.reset()
@@ -90,9 +148,21 @@ def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> It
         yield from with_faults(server, request)
 
 
+def emptied(server: RealServer, request: pytest.FixtureRequest) -> Iterator[RealServer]:
+    """The real server, for a test that is not marked with faults and wants no second server."""
+    from .pytest_real import skip
+
+    if request.node.get_closest_marker(FAULT):
+        skip("it has no faults on demand")
+    if {"miniredis_server", "miniredis_session"} <= {*request.fixturenames}:
+        skip("there is only one, and not both miniredis_server and miniredis_session")
+    server.reset()
+    yield server
+
+
 def with_faults(server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
     """The server, with the faults that a test is marked with; its last requests are told with a failure."""
-    for marker in reversed([*request.node.iter_markers("miniredis_fault")]):
+    for marker in reversed([*request.node.iter_markers(FAULT)]):
         server.faults.add(*marker.args, **marker.kwargs)
     shown = int(request.config.getini(REPORT))
     if not shown:

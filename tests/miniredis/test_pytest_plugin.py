@@ -22,7 +22,7 @@ def test_second_has_a_server_of_its_own(redis_client):
 
 def test_each_test_gets_a_server_of_its_own(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(THEIR_TESTS)
-    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=2)
+    pytester.runpytest("-W", "error").assert_outcomes(passed=2)
 
 
 MARKED = """
@@ -40,7 +40,7 @@ def test_another_does_not(redis_client):
 
 def test_a_marker_puts_a_fault_on_the_server_of_its_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MARKED)
-    pytester.runpytest_subprocess("-W", "error", "--strict-markers").assert_outcomes(passed=2)
+    pytester.runpytest("-W", "error", "--strict-markers").assert_outcomes(passed=2)
 
 
 SHARED = """
@@ -66,7 +66,7 @@ def test_second_has_the_same_server_without_keys_and_faults(miniredis_session):
 
 def test_tests_share_the_server_of_a_session_and_not_its_keys(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SHARED)
-    pytester.runpytest_subprocess("-W", "error", "--strict-markers").assert_outcomes(passed=2)
+    pytester.runpytest("-W", "error", "--strict-markers").assert_outcomes(passed=2)
 
 
 FAILING = """
@@ -79,7 +79,7 @@ def test_fails(redis_client):
 
 def test_a_failed_test_shows_the_last_requests_if_it_is_asked_to(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILING)
-    told = pytester.runpytest_subprocess("-W", "error", "-o", "miniredis_report=2")
+    told = pytester.runpytest("-W", "error", "-o", "miniredis_report=2")
     told.stdout.fnmatch_lines(["*requests to miniredis*", "*: RPUSH jobs a b -> :2", "*: LPOP jobs -> $1 a"])
     told.stdout.no_fnmatch_line("*: SET k v*")
     told.assert_outcomes(failed=1)

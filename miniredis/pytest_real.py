@@ -1,0 +1,218 @@
+"""``pytest --miniredis-real URL|PROGRAM``: the tests of a project on a real Redis instead of miniredis.
+
+The fixtures give a ``RealServer`` then. A test that asks it for something that only miniredis has is skipped
+and does not fail: it says nothing about the real server, and among such failures nobody would see what the
+two servers do differently. The reasons are told at the end of the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import pytest
+import redis
+
+from conformance.targets import NotInstalledError, Target, target_named
+
+from .handle import Place
+from .inspection import BlockedClient, Content
+from .remote import RemoteServer
+
+if TYPE_CHECKING:
+    from conformance.targets import Address
+
+__all__ = ["RealServer", "found_target", "server_of", "skip", "tell_what_was_skipped"]
+
+PREFIX: Final = "not on a real Redis: "
+
+ONLY_MINIREDIS: Final = {
+    "fast_forward": "its time cannot be moved",
+    "faults": "it has no faults on demand",
+    "record": "it keeps no recording of its clients",
+    "serve_stream": "it serves sockets only",
+    "failure": "it does not tell what became of its disk",
+}
+"""What a handle of miniredis has beyond that of a real server, each with the reason to skip a test."""
+
+HAS_KEYS: Final = (
+    "--miniredis-real: {} has keys, and each test would delete all keys; give a server without any, or "
+    "delete them yourself (redis-cli FLUSHALL)"
+)
+
+
+def skip(reason: str) -> NoReturn:
+    """Skips a test because of the real server."""
+    pytest.skip(PREFIX + reason)
+
+
+def found_target(config: pytest.Config, named: str) -> Target:
+    """The server that the option names.
+
+    Raises:
+        pytest.UsageError: there is no such server, or several processes would empty it under each other.
+    """
+    try:
+        target = target_named(named)
+    except ValueError as error:
+        raise pytest.UsageError(f"--miniredis-real: {error}") from None
+    if "://" in named and (config.getoption("numprocesses", None) or hasattr(config, "workerinput")):
+        raise pytest.UsageError(
+            "--miniredis-real: the processes of pytest-xdist would delete each other's keys on this server; "
+            "name a program, which each process starts for itself, or run with -n 0"
+        )
+    return target
+
+
+def server_of(target: Target) -> Iterator[RealServer]:
+    """Starts the server if it is a program; empties it at the end. Ends the run if it cannot be used."""
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(RealServer(stack.enter_context(target.up())))
+            is_empty = server.is_empty
+        except (NotInstalledError, redis.RedisError) as error:
+            pytest.exit(f"--miniredis-real: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+        if not is_empty:
+            pytest.exit(HAS_KEYS.format(server.public_url), returncode=pytest.ExitCode.USAGE_ERROR)
+        yield server
+        server.reset()
+
+
+class RealServer(RemoteServer):
+    """A real Redis, with those parts of the handle of miniredis that it can have.
+
+    The others (``ONLY_MINIREDIS``) skip the test that asks for them.
+
+    Args:
+        address: where it is.
+
+    Attributes:
+        origin: what it is, for people.
+    """
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(Place(address.host, address.port, 0, ""))
+        self.origin = address.origin
+        self._url = address.url
+        self._own = self.client()
+
+    @property
+    def url(self) -> str:
+        """The server's URL, with the password if there is one."""
+        return self._url
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no key in any database."""
+        return not self._own.info("keyspace")
+
+    def reset(self) -> None:
+        """Removes every key, script and function. What CONFIG SET changed stays."""
+        self._own.flushall()
+        self._own.script_flush()
+        with contextlib.suppress(redis.ResponseError):  # 6.2 has no functions
+            self._own.function_flush()
+
+    @property
+    def now(self) -> dt.datetime:
+        """The server's time in UTC."""
+        seconds, microseconds = self._own.time()
+        return dt.datetime.fromtimestamp(seconds, dt.UTC) + dt.timedelta(microseconds=microseconds)
+
+    def content(self, key: str | bytes, database: int = 0) -> Content | None:
+        """As ``Server.content``."""
+        with self.client(db=database, protocol=2) as client:
+            return content_of(client, key)
+
+    def dump(self, database: int = 0) -> dict[bytes, Content]:
+        """As ``Server.dump``."""
+        with self.client(db=database, protocol=2) as client:
+            found = {key: content_of(client, key) for key in client.scan_iter()}
+            return {key: content for key, content in found.items() if content is not None}
+
+    def snapshot(self) -> RealSnapshot:
+        """As ``Server.snapshot``."""
+        numbers = [int(name.removeprefix("db")) for name in self._own.info("keyspace")]
+        return RealSnapshot({number: self._payloads(number) for number in numbers})
+
+    def _payloads(self, database: int) -> list[tuple[bytes, int, bytes]]:
+        with self.client(db=database) as client:
+            return [(key, max(client.pttl(key), 0), client.dump(key)) for key in client.scan_iter()]
+
+    def restore(self, snapshot: RealSnapshot) -> None:
+        """As ``Server.restore``; the time until a key expires is the one that was left at the snapshot."""
+        self._own.flushall()
+        for number, payloads in snapshot.databases.items():
+            with self.client(db=number) as client:
+                for key, milliseconds, payload in payloads:
+                    client.restore(key, milliseconds, payload)
+
+    def blocked_clients(self, key: str | bytes | None = None) -> list[BlockedClient]:
+        """As ``Server.blocked_clients``, without the keys."""
+        if key is not None:
+            skip("it does not tell on which key a client is blocked; ask for blocked_clients() without a key")
+        return [as_blocked(each) for each in self._own.client_list() if "b" in each["flags"]]
+
+    def _who_is_there(self) -> str:
+        return "".join(f"\n  {each}" for each in self._own.client_list())
+
+    def stop(self) -> None:
+        """Closes what this handle has open; the server stays."""
+        self._own.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ONLY_MINIREDIS:
+            skip(ONLY_MINIREDIS[name])
+        raise AttributeError(name)
+
+
+class RealSnapshot:
+    """The keys of a real server at one moment.
+
+    Args:
+        databases: by number, each with its keys, their milliseconds to live (0 for ever) and their payloads.
+    """
+
+    def __init__(self, databases: dict[int, list[tuple[bytes, int, bytes]]]) -> None:
+        self.databases = databases
+
+
+def as_blocked(told: dict[str, str]) -> BlockedClient:
+    return BlockedClient(int(told["id"]), told["name"], told["cmd"], (), int(told["db"]))
+
+
+def content_of(client: Any, key: str | bytes) -> Content | None:
+    kind = client.type(key).decode()
+    if kind not in READERS:
+        return None
+    content: Content = READERS[kind](client, key)
+    return content
+
+
+READERS: Final[dict[str, Any]] = {
+    "string": lambda client, key: client.get(key),
+    "list": lambda client, key: client.lrange(key, 0, -1),
+    "set": lambda client, key: set(client.smembers(key)),
+    "hash": lambda client, key: client.hgetall(key),
+    "zset": lambda client, key: dict(client.zrange(key, 0, -1, withscores=True)),
+    "stream": lambda client, key: [
+        (number, [each for pair in fields.items() for each in pair]) for number, fields in client.xrange(key)
+    ],
+}
+"""How to read each type."""
+
+
+def tell_what_was_skipped(reporter: pytest.TerminalReporter) -> None:
+    """Writes one line for each reason, with the number of tests."""
+    reasons = Counter(
+        report.longrepr[2].partition(PREFIX)[2]
+        for report in reporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and PREFIX in report.longrepr[2]
+    )
+    if reasons:
+        reporter.section("skipped, as a real Redis does not have it")
+    for reason, count in reasons.most_common():
+        reporter.write_line(f"{count:5} {reason}")

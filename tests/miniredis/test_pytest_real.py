@@ -1,0 +1,159 @@
+"""The package's fixtures in another project's test run, on a real Redis instead of miniredis."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import miniredis
+from conformance.targets import Address
+from conformance.targets.programs import find_real_redis
+from miniredis import pytest_real
+
+from .test_inspection import fill
+
+pytest_plugins = "pytester"
+
+THEIR_TESTS = """
+import pytest, redis
+
+def test_first(redis_client, redis_url, miniredis_server, miniredis_real):
+    assert miniredis_server is miniredis_real
+    assert redis_url == miniredis_server.url
+    assert redis_client.info("server")["redis_version"] in miniredis_server.origin
+    assert redis_client.set("k", "v")
+    script = redis_client.script_load("return 1")
+    assert redis_client.evalsha(script, 0) == 1
+
+def test_second_has_no_keys_and_no_scripts(redis_client):
+    assert redis_client.dbsize() == 0
+    with pytest.raises(redis.exceptions.NoScriptError):
+        redis_client.evalsha("e0e1f9fabfc9d4800c877a703b823ac0578ff8db", 0)
+
+def test_third(miniredis_session):
+    assert miniredis_session.dump() == {}
+
+def test_time(miniredis_server):
+    miniredis_server.fast_forward(10)
+
+def test_held_time(held_miniredis_server):
+    raise AssertionError
+
+@pytest.mark.miniredis_fault(command="GET", then="ERR no")
+def test_fault(redis_client):
+    raise AssertionError
+
+def test_rule(miniredis_session):
+    with miniredis_session.faults.add(command="GET", then="ERR no"):
+        raise AssertionError
+
+def test_two_servers(miniredis_session, redis_client):
+    raise AssertionError
+
+def test_that_fails(redis_client):
+    assert redis_client.get("k") == b"v"
+"""
+
+
+@pytest.fixture
+def real(real_server: Address) -> Iterator[Any]:
+    """The handle of a real server."""
+    with pytest_real.RealServer(real_server) as server:
+        server.reset()
+        yield server
+        server.reset()
+
+
+def test_the_same_tests_run_on_a_program_and_what_it_lacks_is_skipped_with_a_reason(
+    pytester: pytest.Pytester, real_server: Address
+) -> None:
+    pytester.makepyfile(THEIR_TESTS)
+    program = find_real_redis()
+    told = pytester.runpytest("-W", "error", "--strict-markers", f"--miniredis-real={program}")
+    told.assert_outcomes(passed=3, skipped=5, failed=1)
+    told.stdout.fnmatch_lines(
+        [
+            "miniredis: replaced by redis-server",
+            "*skipped, as a real Redis does not have it*",
+            "    2 it has no faults on demand",
+            "    1 its time cannot be moved",
+            "    1 its clock cannot be held",
+            "    1 there is only one, and not both miniredis_server and miniredis_session",
+        ]
+    )
+
+
+def test_a_server_at_a_url_is_emptied_and_not_used_if_it_has_keys(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(redis_client): assert redis_client.set('k', 'v')")
+    with miniredis.start(requirepass="secret") as server, server.client() as client:
+        pytester.runpytest(f"--miniredis-real={server.url}").assert_outcomes(passed=1)
+        assert client.dbsize() == 0
+        client.set("precious", "v")
+        told = pytester.runpytest(f"--miniredis-real={server.url}")
+        assert told.ret == pytest.ExitCode.USAGE_ERROR
+        told.stdout.fnmatch_lines([f"*{server.public_url} has keys, and each test would delete all keys;*"])
+        assert client.dbsize() == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--miniredis-real=no/such"], "*no/such*that can be run*"),
+        (["--miniredis-real=nosuch"], "*there is no target 'nosuch'*"),
+        (["--miniredis-real=redis://127.0.0.1:1"], "*cannot connect to redis://127.0.0.1:1*"),
+        (["--miniredis-real=redis://127.0.0.1:1", "-n", "1"], "*would delete each other's keys*"),
+    ],
+)
+def test_what_cannot_be_used_ends_the_run_with_a_reason(
+    pytester: pytest.Pytester, words: list[str], text: str
+) -> None:
+    pytester.makepyfile("def test_it(redis_client): pass")
+    told = pytester.runpytest_inprocess(*words)
+    assert told.ret == pytest.ExitCode.USAGE_ERROR
+    pytest.LineMatcher(told.outlines + told.errlines).fnmatch_lines([text])
+
+
+def test_its_keys_are_seen_and_restored(real: Any) -> None:
+    with real.client() as client, real.client(db=1) as other:
+        client.execute_command = without_queues(client.execute_command)
+        expected = fill(client)
+        del expected[b"queue"]
+        other.set("k", "v", ex=1000)
+        assert real.dump() == expected
+        assert {key: real.content(key) for key in expected} == expected
+        assert real.content("nosuch") is None
+        snapshot = real.snapshot()
+        real.reset()
+        client.set("new", "v")
+        real.restore(snapshot)
+        assert real.dump() == expected
+        assert real.dump(1) == {b"k": b"v"}
+        assert 900 < other.ttl("k") <= 1000
+
+
+def without_queues(execute: Any) -> Any:
+    return lambda *words, **options: None if words[0] == "MQ.PUSH" else execute(*words, **options)
+
+
+def test_its_blocked_clients_are_waited_for(real: Any) -> None:
+    with real.client(client_name="ann") as waiter, real.client() as client:
+        thread = threading.Thread(target=waiter.blpop, args=["jobs"])
+        thread.start()
+        real.wait_until(real.blocked_clients)
+        (blocked,) = real.blocked_clients()
+        assert (blocked.name, blocked.command, blocked.database) == ("ann", "blpop", 0)
+        with pytest.raises(pytest.skip.Exception, match="does not tell on which key"):
+            real.blocked_clients("jobs")
+        with pytest.raises(TimeoutError, match="'name': 'ann'"):
+            real.wait_until(lambda: False, timeout=0.01)
+        client.rpush("jobs", "a")
+        thread.join()
+
+
+def test_each_name_of_the_handle_is_there_or_has_a_reason_not_to_be() -> None:
+    wanted = {name for name in dir(miniredis.EmbeddedServer) if not name.startswith("_")} | {"faults"}
+    lacking = {name for name in wanted if not hasattr(pytest_real.RealServer, name)}
+    assert lacking == set(pytest_real.ONLY_MINIREDIS)
