@@ -86,7 +86,7 @@ class Keyspace:
         keeps_expired: expired keys stay, as during CLIENT PAUSE, until they are written; who reads sees none.
         is_replica: a master lets keys go, but for those that clients of this server have given a deadline.
         is_read_only: expired keys stay even when they are written: only the master lets them go.
-        changes: how many there were since the start.
+        changes: how many there were since the start, as redis-server counts them.
     """
 
     def __init__(self, count: int) -> None:
@@ -155,7 +155,6 @@ class Keyspace:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
             db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
-        self.changes += 1
         one.exchange(other)
         self._order_expiries()
         for db in (one, other):
@@ -309,10 +308,12 @@ class Database:
 
     # Changing
 
-    def create(self, key: bytes, value: Value, event: str | None, *, deadline: int | None = None) -> None:
+    def create(
+        self, key: bytes, value: Value, event: str | None, count: int = 1, *, deadline: int | None = None
+    ) -> None:
         """Adds a key that does not exist. Clients blocked on it are served after the command.
 
-        If ``event`` is None, the caller reports the change afterwards.
+        If ``event`` is None, the caller reports the change afterwards. For ``count`` see ``signal_modified``.
         """
         self.values[key] = value
         if self._index is not None:
@@ -324,7 +325,7 @@ class Database:
         if key in self.waiters or key in self.observed_keys:
             self._tell(key, "new", modifies=False, is_ready=True)
         if event is not None:
-            self.signal_modified(key, event)
+            self.signal_modified(key, event, count)
 
     def store(self, key: bytes, value: Value, event: str, keep_ttl: bool = False) -> None:
         """Sets a key whether or not it exists. Overwriting a key wakes no blocked client.
@@ -343,10 +344,14 @@ class Database:
         else:
             self.signal_modified(key, event)
 
-    def store_or_delete(self, key: bytes, value: Aggregate, event: str) -> int:
-        """Stores an aggregate in place of any old value; deletes the key if it is empty. Returns its size."""
+    def store_or_delete(self, key: bytes, value: Aggregate, event: str, *, counts_all: bool = False) -> int:
+        """Stores an aggregate in place of any old value; deletes the key if it is empty. Returns its size.
+
+        If ``counts_all``, each element counts as a change.
+        """
         if value:
             self.store(key, value, event)
+            self.keyspace.changes += len(value) - 1 if counts_all else 0
         elif self.lookup_write(key) is not None:
             self.delete(key)
         return len(value)
@@ -361,9 +366,9 @@ class Database:
         if key in self.observed_keys:
             self._tell(key, event, modifies=True)
 
-    def changed_beside(self, key: bytes, event: str = "", *, is_ready: bool = False) -> None:
+    def changed_beside(self, key: bytes, event: str = "", count: int = 1, *, is_ready: bool = False) -> None:
         """Counts and reports a change that WATCH ignores, such as what a consumer group has read."""
-        self.keyspace.changes += 1
+        self.keyspace.changes += count
         if is_ready or key in self.observed_keys:
             self._tell(key, event, modifies=False, is_ready=is_ready)
 
@@ -376,7 +381,7 @@ class Database:
         """Gives an existing key an equal value in another representation; reports nothing."""
         self.values[key] = value
 
-    def delete(self, key: bytes, event: str | None = "del") -> bool:
+    def delete(self, key: bytes, event: str | None = "del", count: int = 1) -> bool:
         """Removes a key; returns whether it existed. If ``event`` is None, the caller reports the change."""
         value = self.values.pop(key, None)
         if value is None:
@@ -387,23 +392,23 @@ class Database:
         self.used.pop(key, None)
         is_ready = type(value) is Stream  # its blocked readers get an error
         if event is not None:
-            (self.signal_ready if is_ready else self.signal_modified)(key, event)
+            (self.signal_ready if is_ready else self.signal_modified)(key, event, count)
         elif is_ready:
             self._tell(key, "", modifies=False, is_ready=True)
         return True
 
-    def shrunk(self, key: bytes, value: Aggregate, event: str) -> None:
+    def shrunk(self, key: bytes, value: Aggregate, event: str, count: int = 1) -> None:
         """Reports that elements were removed from the aggregate at a key; deletes the key if it is empty."""
         if value:
-            self.signal_modified(key, event)
+            self.signal_modified(key, event, count)
         else:
-            self.delete(key, event + " del")
+            self.delete(key, event + " del", count)
 
-    def set_deadline(self, key: bytes, milliseconds: int) -> None:
+    def set_deadline(self, key: bytes, milliseconds: int, count: int = 1) -> None:
         """Makes an existing key expire at a wall time."""
         self.deadlines[key] = milliseconds
         self.keyspace.note_expiry(milliseconds, self.index, key)
-        self.signal_modified(key, "expire")
+        self.signal_modified(key, "expire", count)
 
     def remove_deadline(self, key: bytes) -> bool:
         """Makes a key permanent; returns whether it had a deadline."""
@@ -437,20 +442,22 @@ class Database:
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 
-    def signal_modified(self, key: bytes, event: str) -> None:
+    def signal_modified(self, key: bytes, event: str, count: int = 1) -> None:
         """Reports that a key was modified.
 
         Args:
             key: its name.
             event: the keyspace event, or several separated by spaces; empty for none.
+            count: how many changes this is for save points: as many as redis-server counts, which counts the
+                elements of most aggregates. 0 if another report of the same command counts it.
         """
-        self.keyspace.changes += 1
+        self.keyspace.changes += count
         if key in self.observed_keys:
             self._tell(key, event, modifies=True)
 
-    def signal_ready(self, key: bytes, event: str) -> None:
+    def signal_ready(self, key: bytes, event: str, count: int = 1) -> None:
         """Reports that a key was modified, and that clients blocked on it may now be served."""
-        self.keyspace.changes += 1
+        self.keyspace.changes += count
         self._tell(key, event, modifies=True, is_ready=True)
 
     def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORCED", "PROPAGATED_AS", "Done", "as_it_is", "as_restores"]
 
-FORCED: Final = frozenset(
-    b"flushall flushdb swapdb function|load function|delete function|flush function|restore".split()
-)
+FORCED: Final = frozenset((b"flushall", b"flushdb"))
 """Commands that are propagated also where they changed nothing."""
 
 UNITS: Final = frozenset((b"EX", b"PX", b"EXAT", b"PXAT"))

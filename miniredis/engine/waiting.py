@@ -44,6 +44,9 @@ __all__ = ["Waiter", "Waiting"]
 STALE_DEADLINES: Final = 1000
 """How many outdated deadlines the heap may hold in addition to the valid ones."""
 
+UNCOUNTED: Final = frozenset((b"blpop", b"brpop", b"blmove", b"brpoplpush"))
+"""Commands that redis-server counts as no change for save points if they had to wait."""
+
 
 @dataclass(slots=True, eq=False)
 class Waiter:
@@ -253,6 +256,13 @@ class Waiting:
 def serve(waiter: Waiter, database: Database, key: bytes, value: Any) -> Reply:
     """Serves a waiter, and records the effects as those of its command."""
     effects, command = waiter.session.engine.effects, waiter.session.last_command
-    if effects is None or command is None:
-        return waiter.serve(database, key, value)
-    return effects.record(waiter.session, command, waiter.args, lambda *_: waiter.serve(database, key, value))
+    changes = database.keyspace.changes
+    try:
+        if effects is None or command is None:
+            return waiter.serve(database, key, value)
+        return effects.record(
+            waiter.session, command, waiter.args, lambda *_: waiter.serve(database, key, value)
+        )
+    finally:
+        if command is not None and command.name in UNCOUNTED:
+            database.keyspace.changes = changes

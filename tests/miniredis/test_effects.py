@@ -1,4 +1,4 @@
-"""The effects of commands, beside the append-only file of a real Redis; and what they make when run again."""
+"""The effects of commands and the number of changes, beside a real Redis; and what they make when run again."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ class Recorded:
     new: Callable[[], list[list[bytes]]]
     engine: Any = None
 
+    def changes(self) -> int:
+        """How many there were since the last save."""
+        with redis.Redis(*self.address) as client:
+            return int(client.info("persistence")["rdb_changes_since_last_save"])
+
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
@@ -93,19 +98,24 @@ def scenarios(path: Path) -> dict[str, Scenario]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_effects_are_what_redis_appends_to_its_file(path: Path, real: Recorded, ours: Recorded) -> None:
+def test_effects_and_the_count_of_changes_are_those_of_redis(
+    path: Path, real: Recorded, ours: Recorded
+) -> None:
     with redis.Redis(*real.address) as client:
         if not is_7_0_version(client):
             pytest.skip("only 7.0 propagates as this server does")
 
     def play(scenario: Scenario) -> None:
-        streams = []
+        streams, counts = [], []
         for server in (ours, real):
             server.new()
             with Player(server.address) as player:
+                before = server.changes()
                 player.play(scenario)
             streams.append(since_flush(server.new()))
+            counts.append(server.changes() - before)
         assert list(differences(*streams)) == []
+        assert counts[0] == counts[1], "changes since the last save"
 
     check_each(scenarios(path), play)
 

@@ -36,12 +36,21 @@ class Propagating(Pair):
     def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         self.engine.recording.start()
         self._appended()
+        before = self._changes()
         sent, difference = super()._play(steps)
+        counted = [now - then for now, then in zip(self._changes(), before, strict=True)]
+        if counted[0] != counted[1]:
+            difference = difference or Difference("changes", *(b"%d" % each for each in counted))
         ours, theirs = commands_in(self.engine.recording.take()), self._appended()
         self.compared += len(ours)
         for text in differences(ours, theirs):
             difference = Difference("the file", text.encode("latin-1"), b"")
         return sent, difference
+
+    def _changes(self) -> tuple[int, int]:
+        """How many changes each of the two has counted."""
+        told = self.control.command("INFO", "persistence")
+        return self.engine.keyspace.changes, int(told.split(b"rdb_changes_since_last_save:")[1].split()[0])
 
     def _appended(self) -> list[Effect]:
         """What the real server has appended since it was asked last, with the database at the beginning."""

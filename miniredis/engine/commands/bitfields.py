@@ -119,17 +119,17 @@ def bitfield(session: Session, args: list[bytes]) -> Reply:
         return read_all(session, args[1], operations)
     last = max(each.field.offset + each.field.bits - 1 for each in operations if each.name != b"GET")
     data, has_grown = grown(session.db, args[1], last)
-    has_changed = False
+    changed = 0
     replies: list[Reply] = []
     for each in operations:
         before = each.field.read(data)
         result = before if each.name == b"GET" else new_value(each, before)
         if result is not None and each.name != b"GET":
             each.field.write(data, result)
-            has_changed = has_changed or has_grown or result != before
+            changed += has_grown or result != before
         replies.append(before if each.name == b"SET" and result is not None else result)
-    if has_changed:
-        session.db.signal_modified(args[1], "setbit")
+    if changed:
+        session.db.signal_modified(args[1], "setbit", changed)
     return replies
 
 

@@ -78,7 +78,9 @@ def function_load(session: Session, args: list[bytes]) -> Reply:
     for word in args[2:-1]:
         if word.upper() != b"REPLACE":
             raise CommandError(errors.unknown_load_option(word))
-    return session.engine.libraries.load(args[-1], replace=len(args) > 3)
+    name = session.engine.libraries.load(args[-1], replace=len(args) > 3)
+    session.engine.keyspace.changes += 1
+    return name
 
 
 @command(
@@ -93,6 +95,7 @@ def function_load(session: Session, args: list[bytes]) -> Reply:
 def function_delete(session: Session, args: list[bytes]) -> Reply:
     """Deletes a library with its functions."""
     session.engine.libraries.delete(args[2])
+    session.engine.keyspace.changes += 1
     return OK
 
 
@@ -112,6 +115,7 @@ def function_flush(session: Session, args: list[bytes]) -> Reply:
     if len(args) == 3 and args[2].upper() not in {b"SYNC", b"ASYNC"}:
         raise CommandError(errors.FUNCTION_FLUSH)
     session.engine.libraries.flush()
+    session.engine.keyspace.changes += 1
     return OK
 
 
@@ -179,6 +183,7 @@ def function_restore(session: Session, args: list[bytes]) -> Reply:
     if policy not in POLICIES:
         raise CommandError(errors.RESTORE_POLICY)
     session.engine.libraries.restore(args[2], policy)
+    session.engine.keyspace.changes += 1
     return OK
 
 

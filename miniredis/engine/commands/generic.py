@@ -164,7 +164,7 @@ def move(session: Session, args: list[bytes]) -> Reply:
         return 0
     deadline = db.deadlines.get(key)
     to.create(key, value, None, deadline=deadline)
-    db.delete(key, "")
+    db.delete(key, "", 0)
     to.signal_modified(key, "")
     db.announce(key, "move_from")
     to.announce(key, "move_to")
@@ -210,7 +210,7 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
             return False
         db.delete(new, None)
     db.create(new, value, None, deadline=db.deadlines.get(old))
-    db.delete(old, "")
+    db.delete(old, "", 0)
     db.signal_modified(new, "")
     db.announce(old, "rename_from")
     db.announce(new, "rename_to")

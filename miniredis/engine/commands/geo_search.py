@@ -39,7 +39,7 @@ def run(session: Session, options: Options) -> Reply:
     scores = {each.member: each.distance / unit if options.stores_distances else each.score for each in found}
     event = "geosearchstore" if options.searches else "georadiusstore"
     outcome = SortedSet.of(scores, session.engine.packing)
-    return session.db.store_or_delete(options.target, outcome, event)
+    return session.db.store_or_delete(options.target, outcome, event, counts_all=True)
 
 
 def chosen(values: SortedSet, shape: Shape, options: Options) -> list[Found]:

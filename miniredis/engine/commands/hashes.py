@@ -61,16 +61,18 @@ def put(session: Session, args: list[bytes], name: bytes) -> int:
     added = 0
     for at in range(2, len(args), 2):
         added += changed.put(args[at], args[at + 1], packing)
-    keep(db, key, values, changed, "hset")
+    keep(db, key, values, changed, "hset", len(args) // 2 - 1)
     return added
 
 
-def keep(db: Database, key: bytes, before: HashValue | None, after: HashValue, event: str) -> None:
-    """Reports that a hash was changed; creates the key if there was none."""
+def keep(
+    db: Database, key: bytes, before: HashValue | None, after: HashValue, event: str, count: int = 1
+) -> None:
+    """Reports that so many fields of a hash were set; creates the key if there was none."""
     if before is None:
-        db.create(key, after, event)
+        db.create(key, after, event, count)
     else:
-        db.signal_modified(key, event)
+        db.signal_modified(key, event, count)
 
 
 @command(
@@ -162,5 +164,5 @@ def hdel(session: Session, args: list[bytes]) -> Reply:
     values = session.db.lookup_write(args[1], HASH)
     removed = 0 if values is None else sum(map(values.remove, args[2:]))
     if values is not None and removed:
-        session.db.shrunk(args[1], values, "hdel")
+        session.db.shrunk(args[1], values, "hdel", removed)
     return removed

@@ -45,16 +45,14 @@ def pfadd(session: Session, args: list[bytes]) -> Reply:
     text = checked(db.lookup_write(key, STRING))
     most = sparse_limit(session)
     changed = hyperloglog.empty() if text is None else mutable(db, key, text)
-    updated = text is None
-    for element in args[2:]:
-        updated |= hyperloglog.add(changed, element, most)
+    updated = int(text is None) + sum(hyperloglog.add(changed, element, most) for element in args[2:])
     if updated:
         hyperloglog.invalidate(changed)
     if text is None:
-        db.create(key, changed, "pfadd")
+        db.create(key, changed, "pfadd", updated)
     elif updated:
-        db.signal_modified(key, "pfadd")
-    return int(updated)
+        db.signal_modified(key, "pfadd", updated)
+    return int(updated > 0)
 
 
 @command(

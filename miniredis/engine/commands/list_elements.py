@@ -208,7 +208,7 @@ def lrem(session: Session, args: list[bytes]) -> Reply:
         return 0
     removed = remove_equal(values, args[3], abs(count) or MAX, from_tail=count < 0)
     if removed:
-        session.db.shrunk(args[1], values, "lrem")
+        session.db.shrunk(args[1], values, "lrem", removed)
     return removed
 
 
@@ -263,5 +263,5 @@ def ltrim(session: Session, args: list[bytes]) -> Reply:
     if end - first == length:
         session.db.told_as_changed(args[1], "ltrim")
     else:
-        session.db.shrunk(args[1], values, "ltrim")
+        session.db.shrunk(args[1], values, "ltrim", length - len(values))
     return OK

@@ -80,10 +80,10 @@ def push(db: Database, key: bytes, elements: list[bytes], end: End) -> int:
     if values is None:
         values = deque[bytes]()
         EXTEND[end](values, elements)
-        db.create(key, values, PUSH_EVENT[end])
+        db.create(key, values, PUSH_EVENT[end], len(elements))
     else:
         EXTEND[end](values, elements)
-        db.signal_modified(key, PUSH_EVENT[end])
+        db.signal_modified(key, PUSH_EVENT[end], len(elements))
     return len(values)
 
 
@@ -130,7 +130,7 @@ def pop_many(db: Database, key: bytes, values: ListValue, end: End, count: int) 
     pop_next = POP[end]
     elements = [pop_next(values) for _ in range(min(count, len(values)))]
     if elements:
-        db.shrunk(key, values, POP_EVENT[end])
+        db.shrunk(key, values, POP_EVENT[end], len(elements))
     return elements
 
 
@@ -240,10 +240,10 @@ def move_from(db: Database, source: bytes, values: ListValue, target: bytes, tak
     receiver = db.lookup_write(target, LIST)
     element = POP[take](values)
     if receiver is None:
-        db.create(target, deque((element,)), PUSH_EVENT[give])
+        db.create(target, deque((element,)), PUSH_EVENT[give], 0)
     else:
         PUSH[give](receiver, element)
-        db.signal_modified(target, PUSH_EVENT[give])
+        db.signal_modified(target, PUSH_EVENT[give], 0)
     db.shrunk(source, values, POP_EVENT[take])
     return element
 

@@ -83,6 +83,7 @@ def swapdb(session: Session, args: list[bytes]) -> Reply:
         read_range(args[2], MIN32, MAX32, errors.SECOND_DB_INDEX),
     ]
     one, other = (database(session, number) for number in numbers)
+    session.engine.keyspace.changes += 1
     if one is not other:
         session.engine.keyspace.swap(one, other)
     return OK

@@ -44,9 +44,9 @@ def sadd(session: Session, args: list[bytes]) -> Reply:
     for member in args[2:]:
         added += changed.add(member, packing)
     if values is None:
-        db.create(key, changed, "sadd")
+        db.create(key, changed, "sadd", added)
     elif added:
-        db.signal_modified(key, "sadd")
+        db.signal_modified(key, "sadd", added)
     return added
 
 
@@ -58,7 +58,7 @@ def srem(session: Session, args: list[bytes]) -> Reply:
     values = session.db.lookup_write(args[1], SET)
     removed = 0 if values is None else sum(map(values.remove, args[2:]))
     if values is not None and removed:
-        session.db.shrunk(args[1], values, "srem")
+        session.db.shrunk(args[1], values, "srem", removed)
     return removed
 
 
@@ -214,11 +214,11 @@ def pop(session: Session, key: bytes, values: SetValue, count: int) -> list[byte
     found = drawn(session, values, count)
     stay = len(values) - len(found)
     if not stay:
-        session.db.delete(key, "spop del")
+        session.db.delete(key, "spop del", len(found))
         return found
     for member in found:
         values.remove(member)
     if stay * FEW_STAY <= count:
         session.db.replace(key, SetValue.of(values.members, session.engine.packing))
-    session.db.signal_modified(key, "spop")
+    session.db.signal_modified(key, "spop", len(found))
     return found

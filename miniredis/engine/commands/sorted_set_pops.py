@@ -58,9 +58,9 @@ def pop_many(db: Database, key: bytes, values: SortedSet, end: End, count: int) 
         entries = values.remove_between(0, number)
     else:
         entries = values.remove_between(len(values) - number, len(values))[::-1]
-    db.signal_modified(key, POP_EVENT[end])
+    db.signal_modified(key, POP_EVENT[end], number)
     if not values:
-        db.delete(key)
+        db.delete(key, count=0)
     return [(member, score) for score, member in entries]
 
 

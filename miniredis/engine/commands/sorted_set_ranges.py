@@ -301,5 +301,5 @@ def remove(session: Session, args: list[bytes], query: Query, event: str) -> int
         return 0
     removed = values.remove_between(*select(values))
     if removed:
-        db.shrunk(key, values, event)
+        db.shrunk(key, values, event, len(removed))
     return len(removed)

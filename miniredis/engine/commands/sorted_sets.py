@@ -113,10 +113,11 @@ def put(
     for member, score in zip(members, scores, strict=True):
         put_one(values, member, score, options, packing, counts)
     event = "zincr" if b"INCR" in options else "zadd"
+    changed = counts.added + counts.updated
     if is_new:
-        db.create(key, values, event)
-    elif counts.added or counts.updated:
-        db.signal_modified(key, event)
+        db.create(key, values, event, changed)
+    elif changed:
+        db.signal_modified(key, event, changed)
     return counts
 
 
@@ -202,5 +203,5 @@ def zrem(session: Session, args: list[bytes]) -> Reply:
         return 0
     removed = sum(values.remove(member) for member in args[2:])
     if removed:
-        session.db.shrunk(args[1], values, "zrem")
+        session.db.shrunk(args[1], values, "zrem", removed)
     return removed

@@ -215,4 +215,4 @@ def look_up(db: Database, pattern: bytes, element: bytes) -> StringValue | None:
 def store(db: Database, key: bytes, replies: list[Reply]) -> int:
     """Stores the results as a list in place of any old value; missing values become empty strings."""
     values = deque(bytes(each) if isinstance(each, StringValue) else b"" for each in replies)
-    return db.store_or_delete(key, values, "sortstore")
+    return db.store_or_delete(key, values, "sortstore", counts_all=True)

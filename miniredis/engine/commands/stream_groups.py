@@ -192,5 +192,5 @@ def xack(session: Session, args: list[bytes]) -> Reply:
     numbers = [read_strict_id(text) for text in args[3:]]
     done = sum([group.release(number) for number in numbers])
     if done:
-        session.db.changed_beside(args[1])
+        session.db.changed_beside(args[1], count=done)
     return done

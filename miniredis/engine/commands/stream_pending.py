@@ -183,10 +183,12 @@ def xclaim(session: Session, args: list[bytes]) -> Reply:
             dropped += drop(session, args, group, number)
         elif take(session, args, group, number, claim, idle):
             told.append(claimed(number, content, just_id=claim.just_ids))
-    if is_raised and not told:
+    is_raised_alone = is_raised and not told
+    if is_raised_alone:
         session.also_propagate(set_id, key, args[2], group)
-    if is_raised or told or dropped:
-        session.db.changed_beside(key)
+    changes = len(told) + dropped + is_raised_alone
+    if changes:
+        session.db.changed_beside(key, count=changes)
     return told
 
 
@@ -315,7 +317,7 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
         if len(told) + len(deleted) == count:
             break
     if told or deleted:
-        session.db.changed_beside(key)
+        session.db.changed_beside(key, count=len(told) + len(deleted))
     following = next(pending, None)
     return [id_text(following[0] if following else 0), told, deleted]
 

@@ -153,6 +153,7 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
             found.append((key, give_out(session, key, stream, consumer, reading, reading.count)))
         else:
             found.append((key, history(session, stream, consumer, number + 1, reading.count)))
+        session.db.changed_beside(key)
 
     def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
         return serve_group(session, key, stream, reading)
@@ -180,7 +181,9 @@ def serve_group(session: Session, key: bytes, stream: Stream, reading: Reading) 
     if stream.last <= group.last:
         return NO_REPLY
     consumer = attending(session, key, group, reading.consumer, None if reading.keeps else reading.group)
-    return NestedMap([(key, give_out(session, key, stream, consumer, reading, most_woken_with(reading)))])
+    entries = give_out(session, key, stream, consumer, reading, most_woken_with(reading))
+    session.db.changed_beside(key, count=0)  # redis-server counts none for who had to wait
+    return NestedMap([(key, entries)])
 
 
 def attending(
@@ -216,7 +219,6 @@ def give_out(
             session.also_propagate(claim, key, reading.group, group, number, delivery)
     if entries and not reading.keeps:
         session.also_propagate(set_id, key, reading.group, group)
-    session.db.changed_beside(key)
     return shown(entries)
 
 

@@ -122,5 +122,5 @@ def xtrim(session: Session, args: list[bytes]) -> Reply:
         return 0
     deleted = trimming.apply(stream, session.engine.packing.stream_node)
     if deleted:
-        session.db.signal_modified(args[1], "xtrim")
+        session.db.signal_modified(args[1], "xtrim", deleted)
     return deleted

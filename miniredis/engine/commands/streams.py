@@ -88,7 +88,7 @@ def add(session: Session, key: bytes, stream: Stream | None, addition: Addition)
     else:
         db.signal_ready(key, "xadd")
     if addition.trimming.strategy and addition.trimming.apply(target, limits):
-        db.signal_modified(key, "xtrim")
+        db.signal_modified(key, "xtrim", 0)
     return id_text(number)
 
 
@@ -211,7 +211,7 @@ def xdel(session: Session, args: list[bytes]) -> Reply:
     numbers = [read_strict_id(text) for text in args[2:]]
     deleted = sum([stream.remove(number) for number in numbers])
     if deleted:
-        session.db.signal_modified(args[1], "xdel")
+        session.db.signal_modified(args[1], "xdel", deleted)
     return deleted
 
 

@@ -57,7 +57,7 @@ def set_(session: Session, args: list[bytes]) -> Reply:
         return old
     db.store(key, args[2], "set", keep_ttl=options.keep_ttl)
     if expires is not None:
-        db.set_deadline(key, expires)
+        db.set_deadline(key, expires, 0)
     return old if options.get else OK
 
 
@@ -200,7 +200,7 @@ def psetex(session: Session, args: list[bytes]) -> Reply:
 def set_with_expiry(session: Session, args: list[bytes], name: bytes, unit: bytes) -> Reply:
     expires = absolute(session, name, unit, args[2])
     session.db.store(args[1], args[3], "set")
-    session.db.set_deadline(args[1], expires)
+    session.db.set_deadline(args[1], expires, 0)
     return OK
 
 
