@@ -22,7 +22,16 @@ MODULES: Final = (
     ),
     *(
         f"decisions.{name}"
-        for name in ("operations", "lifecycle", "moments", "settings", "receiving", "textbook")
+        for name in (
+            "operations",
+            "lifecycle",
+            "moments",
+            "settings",
+            "looking",
+            "mending",
+            "receiving",
+            "textbook",
+        )
     ),
     *(f"lists.{name}" for name in ("pushing", "elements", "errors", "timeouts", "blocking", "matrix")),
     *(f"distributed_queues.{name}" for name in ("backup", "ring")),

@@ -24,6 +24,19 @@ SUFFIXES: Final = (
 )  # fmt: skip
 """The twelve keys, as what follows prefix and name."""
 
+LISTS: Final = ("", ":closed", ":not_full", PRODUCER, CONSUMER, ":unacked", ":rejected")
+"""The keys that are lists, and those of our own; the others are strings."""
+
+
+def contents(env: Environment) -> dict[str, Any]:
+    """All that the queue's keys hold, as bytes or as lists of bytes, by what follows prefix and name."""
+    start, found = env.queue_key(), dict[str, Any]()
+    keys: Any = env.redis.keys(f"{start}*")
+    for suffix in sorted(key.decode().removeprefix(start) for key in keys):
+        key = env.queue_key(suffix)
+        found[suffix] = env.redis.lrange(key, 0, -1) if suffix in LISTS else env.redis.get(key)
+    return found
+
 
 def length(env: Environment, suffix: str) -> int:
     """How many elements one of the queue's lists has."""
@@ -161,3 +174,25 @@ def expect_named(env: Environment, suffix: str, operate: Callable[[Judged], obje
     env.redis.set(env.queue_key(suffix), "somebody before")
     operate(queue)
     expect((bool(name), whose(env, suffix)), (True, name), f"a name, and the one in {suffix}")
+
+
+def server_time(env: Environment) -> int:
+    """The server's time in milliseconds."""
+    seconds, microseconds = env.redis.time()
+    return int(seconds) * 1000 + int(microseconds) // 1000
+
+
+@contextmanager
+def during(env: Environment, what: str) -> Iterator[list[float]]:
+    """Fails unless the times that the block adds, in milliseconds of the server, are within the block."""
+    seen: list[float] = []
+    before = server_time(env)
+    yield seen
+    after = server_time(env)
+    for each in seen:
+        expect(before <= each <= after, True, f"{what}: {each:.0f} is from {before} to {after}")
+
+
+def datas(items: Iterable[Any]) -> list[bytes]:
+    """The bytes of items or messages."""
+    return [each.data for each in items]

@@ -131,10 +131,12 @@ class Environment:
         redis: a redis-py client, to look at keys and to act as another client of the queue.
         prefix: what all keys of this check start with.
         client: makes the clients that are judged.
+        of_kinds: options of all queues of a kind, by the kind's name.
     """
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address = address
+        self.of_kinds: dict[str, dict[str, Any]] = {}
         self.prefix = f"conformance:{uuid.uuid4().hex[:12]}"
         self.client = client
         self._resources = ExitStack()
@@ -209,7 +211,7 @@ class Environment:
         """
         if self.foreign:
             raise Unsupported(f"not supported by the client: {kind}")
-        settings = {"url": self.address.url, "key": self.key(name), **options}
+        settings = {"url": self.address.url, "key": self.key(name), **self.of_kinds.get(kind, {}), **options}
         made = MAKERS[self.flavour](kind, name, **settings)
         self._resources.callback(made.disconnect)
         return made

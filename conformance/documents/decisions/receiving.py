@@ -11,15 +11,15 @@ from ...clients.textbook import LATER, Textbook
 from ...judging.environment import Environment, expect, expect_error
 from ..large import LARGE, gist
 from ..registry import check
-from ..state import CONSUMER, MishapError, count, counters, expect_roles_free, length, our_own, text, values
-from . import RECEIVE, decided
+from ..state import CONSUMER, MishapError, count, counters, expect_roles_free, length, text, values
+from . import RECEIVE, decided, ours
 
 
 def with_ours(work: Callable[[Environment, Any], None]) -> Callable[[Environment], None]:
     """A check of our client, on a queue with a bound of 2 that holds a and b."""
 
     def checked(env: Environment) -> None:
-        with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+        with ours(env) as queue:
             queue.create(2)
             queue.put(b"a")
             queue.put(b"b")
@@ -98,7 +98,7 @@ def is_repaired(env: Environment, queue: Any) -> None:
 @decided("decided.reliable-close", "room for 'additional data reliability'", needs=RECEIVE)
 def hears_of_a_close(env: Environment) -> None:
     """A reliable get that waits hears of a close, and leaves both marks."""
-    with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+    with ours(env) as queue:
         queue.create()
 
         def receive() -> None:
@@ -163,7 +163,7 @@ def many_after_a_wait(env: Environment, queue: Any) -> None:
 
 @check("decided.reliable-put-back")
 def large_messages_are_received(env: Environment) -> None:
-    with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+    with ours(env) as queue:
         queue.create()
         queue.put_many(LARGE)
         with expect_error(MishapError, "a block that ends by an error"), queue.receive():

@@ -1,4 +1,4 @@
-"""Where a client takes its settings from, and what its repair does; both are our client's own."""
+"""Where our own client takes its settings from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from unittest import mock
 
 from ...judging.environment import Environment, expect
 from ..registry import check
-from ..state import CONSUMER, PRODUCER, expect_roles_free, held, length, only, our_own, text
-from . import decided
+from ..state import only, our_own, text
+from . import decided, ours
 
 NOWHERE = "redis://127.0.0.1:1/0"
 
@@ -17,9 +17,7 @@ NOWHERE = "redis://127.0.0.1:1/0"
 def arguments_win(env: Environment) -> None:
     """Arguments win over the environment, and REDIS_URL over the variables for host, port and database."""
     elsewhere = only(REDIS_URL=NOWHERE, PRESSURE_PREFIX="elsewhere")
-    with mock.patch.dict(os.environ, elsewhere, clear=True), our_own(
-        env, "jobs", url=env.address.url, prefix=env.prefix
-    ) as queue:  # fmt: skip
+    with mock.patch.dict(os.environ, elsewhere, clear=True), ours(env) as queue:
         queue.create(5)
     expect(text(env, ":bound"), b"5", "the bound where the arguments point")
 
@@ -42,28 +40,3 @@ def kubernetes_port(env: Environment) -> None:
     with mock.patch.dict(os.environ, found, clear=True), our_own(env, "jobs") as queue:
         queue.create(5)
     expect(text(env, ":bound"), b"5", "the bound where REDIS_PORT points")
-
-
-@decided("decided.repair-forced", "a client dies holding a role")
-def repair_forced(env: Environment) -> None:
-    """A forced repair frees what is taken, once."""
-    env.created(2)
-    for role in (PRODUCER, CONSUMER):
-        env.redis.delete(env.queue_key(role))
-    with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
-        for _ in range(2):
-            queue.repair(force=True)
-            expect_roles_free(env)
-        queue.put(b"v")
-        expect(queue.get(), b"v", "what is got from the repaired queue")
-
-
-@decided("decided.repair-spares", "a client dies holding a role")
-def repair_spares(env: Environment) -> None:
-    """Without force a role stays with a holder that may be alive."""
-    env.created()
-    with held(env, PRODUCER), our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
-        env.redis.set(env.queue_key(":producer"), "another program's client")
-        queue.repair()
-        expect(length(env, PRODUCER), 0, "elements of producer_free")
-        expect(text(env, ":producer"), b"another program's client", "the holder")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
+from itertools import combinations
 from typing import Any
 
-from pressure import ItemLostError
+from pressure import ItemLostError, QueueEmptyError, ServerReplyError
 
 from ...judging.environment import PATIENCE, Environment, expect, expect_error
 from ..dying import every_death, moments_of
 from ..large import claim_and_complete
 from ..registry import check
-from ..state import LONG, MishapError, claimed
-from . import IN_PROGRESS, noted, patterns
+from ..state import LONG, MishapError, claimed, datas, during, server_time
+from . import IN_PROGRESS, ITEMS, expect_counted, noted, patterns
 
 
 def made(env: Environment, **options: Any) -> Any:
@@ -36,7 +37,18 @@ def processing(env: Environment) -> list[bytes]:
     return list(found[::-1])
 
 
-def age(env: Environment, *items: str) -> None:
+def forget(env: Environment) -> None:
+    """Removes the queue, but not the key that tells its kind."""
+    env.redis.delete(*(env.key(f"jobs{suffix}") for suffix in ("", ":processing", ":claims")))
+
+
+def claims_of(env: Environment) -> dict[bytes, float]:
+    """The times of claims in milliseconds, by item."""
+    found: Any = env.redis.zrange(env.key("jobs:claims"), 0, -1, withscores=True)
+    return dict(found)
+
+
+def age(env: Environment, *items: Any) -> None:
     """Makes claims old."""
     for item in items:
         env.redis.zadd(env.key("jobs:claims"), {item: -2000 * LONG}, xx=True, incr=True)
@@ -119,7 +131,7 @@ def dies(env: Environment) -> None:
     given_up: set[bytes] = set()  # what was to be completed or discarded
 
     def setup() -> Any:
-        env.redis.delete(*(env.key(f"jobs{suffix}") for suffix in ("", ":processing", ":claims")))
+        forget(env)
         given_up.clear()
         queue = made(env)
         queue.push(b"1", b"2")
@@ -256,3 +268,172 @@ def envelope(env: Environment) -> None:
 @check("backup.claim")
 def a_large_item_is_claimed(env: Environment) -> None:
     claim_and_complete(env, env.kind("BackupQueue"))
+
+
+@check("backup.push")
+def any_number_is_counted(env: Environment) -> None:
+    queue = made(env)
+    expect_counted(queue, lambda: forget(env))
+    expect([claim(queue).data for _ in ITEMS], list(ITEMS), "what is claimed")
+    expect((queue.claim_nowait(), queue.length()), (None, 0), "a claim with nothing there, and the length")
+
+
+@check("backup.caps")
+def any_number_is_capped(env: Environment) -> None:
+    for bound in (1, 2, 3):
+        queue = made(env, maxlen=bound)
+        for count in range(len(ITEMS) + 1):
+            forget(env)
+            expect(queue.push(*ITEMS[:count]), min(count, bound), f"length with {count} of {bound}")
+            expect(pending(env), list(ITEMS[:count][-bound:]), f"what waits of {count} with {bound}")
+
+
+@check("backup.claim")
+def a_claim_tells_when(env: Environment) -> None:
+    queue = made(env)
+    queue.push(*ITEMS)
+    for count, item in enumerate(ITEMS, 1):
+        with during(env, "the time of a claim") as times:
+            expect(claim(queue).data, item, "what is claimed")
+            times.append(claims_of(env)[item])
+        expect((processing(env), len(claims_of(env))), (list(ITEMS[:count]), count), "what is in progress")
+    queue.complete(ITEMS[1])
+    expect(queue.discard(ITEMS[0]), True, "whether it was discarded")
+    expect(queue.requeue(ITEMS[3]), True, "whether it was put back")
+    expect(list(claims_of(env)), [ITEMS[2]], "items that have a time, when only one is in progress")
+
+
+@check("backup.waits")
+def a_claim_that_waited_tells_when(env: Environment) -> None:
+    queue = made(env)
+    for item in ITEMS[:2]:
+        claiming = env.start_blocked(lambda: queue.claim(timeout=10))
+        with during(env, "the time of a claim that waited") as times:
+            env.redis.lpush(env.key("jobs"), item, b"later")
+            expect(claiming.finish("a claim that waits").data, item, "what it claims")
+            times.append(claims_of(env)[item])
+        env.redis.delete(env.key("jobs"))
+    expect(processing(env), list(ITEMS[:2]), "what is in progress")
+    with expect_error(QueueEmptyError, "a block without an item"), queue.take(timeout=0.02):
+        pass
+
+
+@check("backup.left")
+def tells_since_when(env: Environment) -> None:
+    queue = made(env)
+    expect(queue.in_progress(), [], "what is in progress of nothing")
+    queue.push(*ITEMS)
+    for _ in ITEMS:
+        claim(queue)
+    now = server_time(env)
+    taken = {ITEMS[0]: now - 60_000, ITEMS[1]: now - 180_000, ITEMS[3]: now - 120_000}
+    env.redis.delete(env.key("jobs:claims"))
+    env.redis.zadd(env.key("jobs:claims"), taken)
+    found = queue.in_progress()
+    oldest_first = (ITEMS[1], ITEMS[3], ITEMS[0])
+    wanted: list[tuple[bytes, float | None]] = [(each, taken[each] / 1000) for each in oldest_first]
+    told = [(each.item.data, each.since) for each in found]
+    expect(told, [*wanted, (ITEMS[2], None)], "what is in progress, and since when")
+    late = (server_time(env) - now) / 1000
+    for each, age_then in zip(found[:3], (180, 120, 60), strict=True):
+        expect(
+            age_then <= each.age <= age_then + late, True, f"{each.age} s, when it was {age_then} s before"
+        )
+    expect(found[3].age, None, "the age of an item without a time")
+
+
+@check("backup.reaper")
+def any_of_many_are_reaped(env: Environment) -> None:
+    queue = made(env)
+    for count in range(len(ITEMS) + 1):
+        for old in combinations(ITEMS, count):
+            forget(env)
+            queue.push(*ITEMS, b"waits")
+            for _ in ITEMS:
+                claim(queue)
+            times = claims_of(env)
+            age(env, *old)
+            young = [each for each in ITEMS if each not in old]
+            expect(datas(queue.requeue_stale(LONG)), list(old), "what goes back, the oldest first")
+            expect((pending(env), processing(env)), ([*old, b"waits"], young), "both lists")
+            expect(claims_of(env), {each: times[each] for each in young}, "times of what stays")
+
+
+@check("backup.reaper")
+def equal_items_are_reaped(env: Environment) -> None:
+    queue = made(env)
+    queue.push(b"same", b"same", b"other", b"same")
+    for _ in range(4):
+        claim(queue)
+    expect(queue.requeue(b"same"), True, "whether one of three was put back")
+    expect((pending(env), processing(env)), ([b"same"], [b"same", b"same", b"other"]), "both lists")
+    queue.requeue_stale(LONG)
+    age(env, "same")
+    expect(datas(queue.requeue_stale(LONG)), [b"same", b"same"], "what goes back of equal items")
+    expect((pending(env), processing(env)), ([b"same"] * 3, [b"other"]), "both lists")
+
+
+@check("backup.reaper")
+def times_without_an_item_go(env: Environment) -> None:
+    queue, many = made(env), [b"item %d" % number for number in range(130)]
+    queue.push(*many)
+    for _ in many:
+        claim(queue)
+    env.redis.zadd(env.key("jobs:claims"), {f"gone {number}": number + 1 for number in range(130)})
+    expect(queue.requeue_stale(LONG), [], "what goes back of what was claimed just now")
+    expect((processing(env), sorted(claims_of(env))), (many, sorted(many)), "what is in progress, and times")
+    age(env, many[0], many[64], many[129])
+    expect(datas(queue.requeue_stale(LONG)), [many[0], many[64], many[129]], "what goes back of 130")
+    left = [each for each in many if each not in (many[0], many[64], many[129])]
+    expect((processing(env), sorted(claims_of(env))), (left, sorted(left)), "what is in progress, and times")
+
+
+@check("backup.reaper")
+def more_than_one_look_are_reaped(env: Environment) -> None:
+    """A script looks at 10,000 items at a time, and equal ones go back wherever they are."""
+    queue = made(env)
+    for pairs in (5000, 5001):
+        forget(env)
+        env.redis.lpush(env.key("jobs:processing"), *((b"old", b"young") * pairs))
+        now = server_time(env)
+        env.redis.zadd(env.key("jobs:claims"), {"old": 1, "young": now, "gone": now})
+        expect(len(queue.requeue_stale(LONG)), pairs, f"how many go back of {pairs} old ones")
+        expect((pending(env), processing(env)), ([b"old"] * pairs, [b"young"] * pairs), "both lists")
+        expect(claims_of(env).get(b"young"), float(now), "the time of what stays")
+        expect(b"old" in claims_of(env), False, "whether what went back has a time")
+
+
+@check("backup.never-lost")
+def nothing_is_lost_where_it_cannot_go(env: Environment) -> None:
+    queue = made(env)
+    queue.push(*ITEMS[:2])
+    items = [claim(queue) for _ in range(2)]
+    age(env, *ITEMS[:2])
+    env.redis.set(env.key("jobs"), "what is no list")
+    for go_back, argument in ((queue.requeue, items[0]), (queue.requeue_stale, LONG)):
+        with expect_error(ServerReplyError, "an item that is to go to what is no list"):
+            go_back(argument)
+        expect(processing(env), list(ITEMS[:2]), "what is in progress after it")
+
+
+@check("backup.first-sight")
+def all_are_old_at_once(env: Environment) -> None:
+    """With no age at all, what has no time goes back, too."""
+    queue = made(env)
+    env.redis.lpush(env.key("jobs:processing"), *ITEMS)
+    expect(datas(queue.requeue_stale(0)), list(ITEMS), "what goes back at the age of 0 s")
+    expect((pending(env), claims_of(env)), (list(ITEMS), {}), "what waits, and times")
+
+
+@check("backup.first-sight")
+def sight_is_now(env: Environment) -> None:
+    queue = made(env)
+    queue.push(*ITEMS)
+    for _ in ITEMS:
+        claim(queue)
+    env.redis.zrem(env.key("jobs:claims"), ITEMS[0], ITEMS[2])
+    age(env, ITEMS[3])
+    with during(env, "the time of an item that had none") as times:
+        expect(datas(queue.requeue_stale(LONG)), [ITEMS[3]], "what goes back")
+        times += (claims_of(env)[each] for each in (ITEMS[0], ITEMS[2]))
+    expect(processing(env), list(ITEMS[:3]), "what is in progress")

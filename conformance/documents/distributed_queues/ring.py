@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+from itertools import combinations
 from typing import Any
 
-from pressure import ItemLostError, QueueAlreadyExistsError
+from pressure import ItemLostError, QueueAlreadyExistsError, QueueEmptyError
 
 from ...judging.environment import Environment, expect, expect_error
 from ..dying import moments_of
 from ..large import claim_and_complete
 from ..registry import check
-from ..state import LONG, claimed
-from . import IN_PROGRESS, RING, patterns
+from ..state import LONG, MishapError, claimed
+from . import IN_PROGRESS, ITEMS, RING, expect_counted, patterns
 
 
-def made(env: Environment, *values: bytes) -> Any:
+def made(env: Environment, *values: bytes, **options: Any) -> Any:
     """A buffer that holds these."""
-    queue = env.kind("RingQueue")
+    queue = env.kind("RingQueue", **options)
     queue.push(*values)
     return queue
 
@@ -153,3 +156,184 @@ def apart(env: Environment) -> None:
     with expect_error(QueueAlreadyExistsError, "a ring as a reliable queue"):
         env.kind("ReliableQueue").pop(block=False)
     expect(env.redis.llen(env.key("jobs")), 1, "items of the ring")
+
+
+@check("ring.push")
+def any_number_is_counted(env: Environment) -> None:
+    queue = made(env)
+    expect_counted(queue, lambda: env.redis.delete(env.key("jobs")))
+    expect(told(queue), [(each, False) for each in ITEMS], "items, none of them locked")
+
+
+def told(queue: Any) -> list[tuple[bytes, bool]]:
+    """Each item, and whether it is locked."""
+    return [(item.data, is_locked) for item, is_locked in queue.items()]
+
+
+@check("ring.claim")
+def an_empty_buffer_has_nothing_to_claim(env: Environment) -> None:
+    queue = made(env)
+    expect((queue.claim(LONG), queue.claim_next(LONG)), (None, None), "claims of nothing")
+    with expect_error(QueueEmptyError, "a block without an item"), queue.take(LONG):
+        pass
+    expect(ring(env), [], "the buffer after it")
+
+
+@check("ring.locked")
+def any_may_be_locked(env: Environment) -> None:
+    """Every set of locks: a claim looks at the front alone, the next claim at each item once."""
+    queue = made(env)
+    for theirs in (some for count in range(len(ITEMS) + 1) for some in combinations(ITEMS, count)):
+        free = [each for each in ITEMS if each not in theirs]
+        for claim, found, looks in (
+            (queue.claim, ITEMS[0] if ITEMS[0] in free else None, 1),
+            (queue.claim_next, free[0] if free else None, len(ITEMS)),
+        ):
+            refill(env, queue, theirs)
+            item = claim(LONG)
+            expect(item and item.data, found, f"what is claimed when {theirs} are locked")
+            turned = ITEMS.index(found) + 1 if found else looks
+            expect(ring(env), [*ITEMS[turned:], *ITEMS[:turned]], f"the buffer when {theirs} are locked")
+            expect((found, False) in told(queue), False, "whether what was claimed is not locked")
+
+
+def refill(env: Environment, queue: Any, locked: tuple[bytes, ...]) -> None:
+    """The buffer has all items again, and another client has locked some."""
+    env.redis.delete(env.key("jobs"), *(lock(env, each.decode()) for each in ITEMS))
+    queue.push(*ITEMS)
+    for each in locked:
+        env.redis.set(lock(env, each.decode()), "theirs")
+    expect(told(queue), [(each, each in locked) for each in ITEMS], "items, and which are locked")
+
+
+@check("ring.locked")
+def a_block_walks_on(env: Environment) -> None:
+    queue = made(env, *ITEMS)
+    env.redis.set(lock(env, "first"), "theirs")
+    with queue.take(LONG) as item:
+        expect(item.data, b"second", "the item of a block when the first is locked")
+    expect(ring(env), [b"third", b"fourth", b"first"], "the buffer after the block")
+
+
+@check("ring.expires")
+def a_lock_lasts_a_millisecond_or_longer(env: Environment) -> None:
+    queue = made(env, b"v")
+    item = claimed(queue.claim(LONG))
+    for lock_ttl in (0, 0.0004, -1):
+        for claim in (queue.claim, queue.claim_next, queue.take, partial(queue.extend, item)):
+            with expect_error(ValueError, f"a lock of {lock_ttl} s"):
+                claim(lock_ttl)
+    queue.extend(item, 0.001)
+    for claim in (queue.claim, queue.claim_next):
+        until_unlocked(env)
+        expect(claimed(claim(0.001)).data, b"v", "what is claimed for a millisecond")
+    until_unlocked(env)
+    with suppress(ItemLostError), queue.take(0.001) as item:
+        expect(item.data, b"v", "the item of a block of a millisecond")
+
+
+def until_unlocked(env: Environment) -> None:
+    env.until(lambda: not env.redis.exists(lock(env, "v")), "was a lock of a millisecond gone")
+
+
+@check("ring.expires")
+def locks_have_their_time(env: Environment) -> None:
+    for walks in (False, True):
+        env.redis.delete(env.key("jobs"), lock(env, "v"))
+        queue = made(env, b"v")
+        item = claimed((queue.claim_next if walks else queue.claim)(LONG))
+        expect_time_left(env, LONG)
+        queue.extend(item, 2 * LONG)
+        expect_time_left(env, 2 * LONG)
+        expect((queue.release(item), env.redis.exists(lock(env, "v"))), (True, 0), "a lock that is released")
+        expect((queue.release(item), told(queue)), (False, [(b"v", False)]), "and once more, and the items")
+        again = claimed(queue.claim(LONG))
+        expect((again.data, queue.claim_next(LONG)), (b"v", None), "what is claimed then, and then")
+        with expect_error(MishapError, "a block that ends by an error"):
+            queue.release(again)
+            with queue.take(2 * LONG):
+                raise MishapError
+        expect(told(queue), [(b"v", True)], "an item whose block ended by an error")
+        expect_time_left(env, 2 * LONG)
+
+
+def expect_time_left(env: Environment, seconds: float) -> None:
+    """Fails unless the lock of v has so long to live, but for what a slow machine needs."""
+    left: Any = env.redis.pttl(lock(env, "v"))
+    expect(1000 * seconds - 300_000 < left <= 1000 * seconds, True, f"{left} ms are left of {seconds} s")
+
+
+@check("ring.complete")
+def only_an_item_is_completed(env: Environment) -> None:
+    queue = made(env, b"v")
+    for operate in (queue.complete, queue.release, lambda item: queue.extend(item, LONG)):
+        with expect_error(TypeError, "an operation on bytes in place of an item"):
+            operate(b"v")
+    expect(ring(env), [b"v"], "the buffer")
+
+
+@check("ring.complete")
+def one_of_equal_items_is_completed(env: Environment) -> None:
+    queue = made(env, b"v", b"w", b"v", b"v")
+    item = claimed(queue.claim(LONG))
+    env.redis.set(lock(env, "w"), "theirs")
+    queue.complete(item)
+    expect(ring(env), [b"w", b"v", b"v"], "the buffer")
+    expect(told(queue), [(b"w", True), (b"v", False), (b"v", False)], "items, and which are locked")
+
+
+@check("ring.late")
+def is_told_what_became_of_the_item(env: Environment) -> None:
+    queue = made(env, b"v")
+    item = claimed(queue.claim_next(LONG))
+    env.redis.set(lock(env, "v"), "theirs")
+    for removed in (True, False):
+        error = env.start(lambda: queue.complete(item)).error(
+            "a completion of what another client has locked"
+        )
+        seen = isinstance(error, ItemLostError) and error.removed
+        expect((type(error), seen, ring(env)), (ItemLostError, removed, []), "the error, and the buffer")
+        expect("done twice" in str(error), removed, f"whether the error tells that: {error}")
+        expect(env.redis.get(lock(env, "v")), b"theirs", "the other's lock")
+
+
+@check("ring.stays")
+def an_item_that_goes_meanwhile_is_not_claimed(env: Environment) -> None:
+    """The other client completes the item between any two messages of a claim."""
+    for moment in range(1, 9):
+        env.redis.delete(env.key("jobs"), lock(env, "first"), lock(env, "second"))
+        made(env, b"first", b"second")
+        queue, gate = env.gated_kind("RingQueue")
+
+        def take_away() -> None:
+            env.redis.lrem(env.key("jobs"), 1, "first")
+
+        gate.arm(moment, take_away)
+        item = queue.claim_next(LONG)
+        if gate.messages < moment:
+            break
+        found = [each for each in (b"first", b"second") if env.redis.exists(lock(env, each.decode()))]
+        expect(found, [] if item is None else [item.data], "locks, and what was claimed")
+        if item is not None and item.data == b"first":
+            with expect_error(ItemLostError, "the completion of what is gone"):
+                env.redis.delete(lock(env, "first"))
+                queue.complete(item)
+
+
+@check("ring.token")
+def locks_may_be_elsewhere(env: Environment) -> None:
+    queue = made(env, *ITEMS[:2], locks=env.key("held/"))
+    item = claimed(queue.claim(LONG))
+    expect(env.redis.get(env.key("held/first")), item.token, "the lock, where it was asked to be")
+    queue.complete(item)
+    expect((env.redis.exists(env.key("held/first")), ring(env)), (0, [b"second"]), "the lock, and the buffer")
+
+
+@check("kinds.apart")
+def a_wait_goes_on_with_its_kind(env: Environment) -> None:
+    queue = env.kind("BackupQueue")
+    claiming = env.start_blocked(lambda: queue.claim(timeout=10))
+    env.redis.set(env.key("jobs:kind"), "ring")
+    env.redis.lpush(env.key("jobs"), "theirs")
+    claiming.expect_error(QueueAlreadyExistsError, "a claim that waited while a ring was made")
+    expect((ring(env), env.redis.exists(env.key("jobs:processing"))), ([b"theirs"], 0), "what waits")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from itertools import count as numbers
-from typing import Any
+from typing import Any, Final
 from unittest import mock
 
+from ...judging.capabilities import has_no_reliable_queues
 from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
 from ..dying import every_death
 from ..large import LARGE, gist
-from ..registry import check
-from ..state import LONG, MishapError
+from ..registry import CHECKS, Check, check
+from ..state import LONG, MishapError, datas
 from . import module
 
 
@@ -25,10 +26,6 @@ def made(env: Environment, *values: bytes, **options: Any) -> Any:
 def popped(queue: Any, count: int = 1) -> Any:
     """So many messages, popped at once; fails if there are more or fewer, and does not wait for ever."""
     return exactly(count, queue.pop(count, timeout=PATIENCE), "messages that a pop delivers")
-
-
-def datas(messages: Any) -> list[bytes]:
-    return [each.data for each in messages]
 
 
 def counts(queue: Any) -> tuple[int, int, int, int]:
@@ -383,3 +380,25 @@ def large_messages_are_delivered(env: Environment) -> None:
     found = popped(queue, 2)
     expect([gist(each.data) for each in found], list(map(gist, LARGE[:2])), "what is popped")
     expect(len(queue.ack(*found)), 2, "messages acknowledged")
+
+
+STREAMS_ONLY: Final = {
+    "reliable.groups": "a queue of the module has no groups",
+}
+"""The clauses that are not asked of queues on the commands of RedisMQ, each with the reason."""
+
+
+def on_the_module(judge: Check) -> Check:
+    """The same, on the commands of RedisMQ where the server has them: what carries a queue makes no difference."""
+
+    def judged(env: Environment) -> None:
+        if not has_no_reliable_queues(env):
+            env.of_kinds["ReliableQueue"] = {"backend": "module"}
+            judge(env)
+
+    return judged
+
+
+for _id, _checks in CHECKS.items():
+    if _id.startswith("reliable.") and _id not in STREAMS_ONLY:
+        _checks += [on_the_module(each) for each in _checks if each is not is_recovered_by_one]

@@ -12,6 +12,7 @@ from typing import Final
 
 from . import report
 from .bench import Bench, Benches
+from .beyond import BEYOND
 from .equivalent import reason_of
 from .judges import JUDGES, Judge, Outcome
 from .model import ROOT, Mutant
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.generated:
         mutants += (each for each in written(options.judge) if is_of(each.file, options.package or [""]))
     if not options.written:
-        some = generated(options.package or PACKAGES)
+        some = asked(options.judge, options.package or PACKAGES)
         mutants += sample(some, options.sample, options.seed) if options.sample else some
     equivalent = Counter(reason for each in mutants if each.at is not None and (reason := reason_of(each)))
     mutants = [each for each in mutants if each.at is None or reason_of(each) is None]
@@ -103,6 +104,12 @@ def generated(packages: Iterable[str]) -> list[Mutant]:
     tops = ("miniredis", "pressure")
     files = sorted(str(path.relative_to(ROOT)) for top in tops for path in (ROOT / top).rglob("*.py"))
     return [mutant for file in files if is_of(file, packages) for mutant in mutants_of(file)]
+
+
+def asked(judge: str, packages: Iterable[str]) -> list[Mutant]:
+    """The generated mutants of packages or modules that a judge is asked about."""
+    found = generated(packages)
+    return [each for each in found if each.file not in BEYOND] if judge == "suite" else found
 
 
 def sample(mutants: Sequence[Mutant], number: int, seed: int) -> list[Mutant]:

@@ -35,6 +35,7 @@ WAITS: Final = "pressure/protocol/waits.py"
 REAPING: Final = "pressure/kinds/backup/lua.py"
 BACKUP: Final = "pressure/kinds/backup/operations.py"
 RING: Final = "pressure/kinds/ring/__init__.py"
+RING_LOCKS: Final = "pressure/kinds/ring/lua.py"
 RING_STEPS: Final = "pressure/kinds/ring/operations.py"
 STREAM: Final = "pressure/kinds/reliable/stream.py"
 RELIABLE: Final = "pressure/kinds/reliable/operations.py"
@@ -51,6 +52,10 @@ _STALE: Final = "it only says how often entries are removed that belong to no cl
 _REST: Final = "any number below 0 stands for all items"
 _ANY: Final = "any token will do that no other client has"
 _REPLY: Final = "there is one reply, so that the first is the last"
+_BATCH: Final = "it only says how much is read at a time"
+_ORDER: Final = "what is read is put into a dictionary, or all of it is gone through"
+_TRUE: Final = "any number but 0 stands for yes"
+_AGAIN: Final = "it only has a script run once more, which finds nothing left to do"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
@@ -76,6 +81,25 @@ EQUIVALENT: Final = (
     Equivalent(REAPING, "MOST_ITEMS: Final = 10_000", ("MOST_ITEMS: Final = 10001", "MOST_ITEMS: Final = 9999"), "it only divides the work into runs of a script"),
     Equivalent(REAPING, "if #some == 0 then return {back, -1} end", ("if #some == 0 then return {back, -2} end",), _REST),
     Equivalent(BACKUP, "left = -1", ("left = -2",), _REST),
+    Equivalent(REAPING, "local whole = left < 0", ("local whole = left <= 0", "local whole = left < 1"), "no run begins with nothing left to look at"),
+    Equivalent(REAPING, "local some = redis.call('ZRANGE', claims, at, at + 63)", ("local some = redis.call('ZREVRANGE', claims, at, at + 63)",), _ORDER),
+    Equivalent(REAPING, "local some = redis.call('ZRANGE', claims, at, at + 63)", ("local some = redis.call('ZRANGE', claims, at, at + 62)", "local some = redis.call('ZRANGE', claims, at, at + 64)"), _BATCH),
+    Equivalent(REAPING, "local bytes, looked_at = 0, 0", ("local bytes, looked_at = 1, 0", "local bytes, looked_at = 0, 1"), _BATCH),
+    Equivalent(REAPING, "while left > 0 and bytes <= most_bytes and looked_at < most_items do", ("while left > 0 and bytes < most_bytes and looked_at < most_items do", "while left > 0 and bytes <= most_bytes and looked_at <= most_items do"), _BATCH),
+    Equivalent(REAPING, "left, bytes, looked_at = left - 1, bytes + #item, looked_at + 1", ("left, bytes, looked_at = left - 1, bytes + #item, looked_at + 2",), _BATCH),
+    Equivalent(REAPING, "if #some == 0 then return {back, -1} end", ("if #some == 0 then return {back, -0} end",), _AGAIN),
+    Equivalent(REAPING, "if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -1} end", ("if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -0} end",), _AGAIN),
+    Equivalent(REAPING, "if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -1} end", ("if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -2} end",), _REST),
+    Equivalent(REAPING, "local first = redis.call('ZRANGE', claims, 0, 0, 'WITHSCORES')", ("local first = redis.call('ZRANGE', claims, 0, 1, 'WITHSCORES')",), "only the first of them is looked at"),
+    Equivalent(REAPING, "if left > 0 then return {back, left} end", ("if left >= 0 then return {back, left} end",), _AGAIN),
+    Equivalent(REAPING, "return 1", ("return 2",), _TRUE),
+    Equivalent(BACKUP, "if left < 0:", ("if left <= 0:", "if left < 1:"), "a script has nothing left to look at, or more than that"),
+    Equivalent(BACKUP, '(b"ZRANGE", keys.claims, 0, -1, b"WITHSCORES"),', ('(b"ZREVRANGE", keys.claims, 0, -1, b"WITHSCORES"),',), _ORDER),
+    Equivalent(RING_LOCKS, "return {ours and 1 or 0, removed}", ("return {ours and 2 or 0, removed}",), _TRUE),
+    Equivalent(RING_LOCKS, "if ARGV[4] == '0' then return redis.call('DEL', lock) end", ("if ARGV[3] == '0' then return redis.call('DEL', lock) end", "if ARGV[5] == '0' then return redis.call('DEL', lock) end"), "to let a lock expire at once frees it, too"),
+    Equivalent(RING, "return operations.extend(self._context, self._locks, *_lock_of(item), 0)", ("return operations.extend(self._context, self._locks, *_lock_of(item), -1)",), "to let a lock expire at once frees it, too"),
+    Equivalent(RING_STEPS, "tries = left if walk else 1", ("tries = left if walk else 0",), "one item is tried in any case"),
+    Equivalent(RING_STEPS, "return []", ("pass",), "of no items nothing is asked, and nothing told"),
     Equivalent(RING, "token = secrets.token_hex(16).encode()", ("token = secrets.token_hex(15).encode()", "token = secrets.token_hex(17).encode()"), _ANY),
     Equivalent(RING_STEPS, "ours = seen[0] == token", ("ours = seen[-1] == token",), _REPLY),
     Equivalent(STREAM, 'return found[0] if found else b"0-0"', ('return found[-1] if found else b"0-0"',), "no two groups of a stream have the same name"),

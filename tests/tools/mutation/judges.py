@@ -24,6 +24,9 @@ __all__ = ["JUDGES", "Comparison", "Judge", "Outcome", "ProjectTests", "Suite"]
 FLAVOURS: Final = ("sync", "plain")
 """The flavours of our client by which the suite judges: with scripts, and without."""
 
+OURS: Final = {*OF_CLIENTS, "distributed-queues", "redismq"}
+"""The suites whose clauses our clients take part in, so that both flavours are judged by them."""
+
 TRIAL: Final = 120.0
 """Seconds that the suite may take to judge a mutant."""
 
@@ -70,7 +73,7 @@ class Suite:
             f"{flavour} {clause.id}"
             for flavour in FLAVOURS
             for clause in CLAUSES.values()
-            if flavour == FLAVOURS[0] or set(clause.suites) & set(OF_CLIENTS)
+            if flavour == FLAVOURS[0] or OURS.intersection(clause.suites)
         ]
         number = 8  # a few for each bench, which end at different times
         parts = benches.pool.map(

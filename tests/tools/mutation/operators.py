@@ -81,7 +81,7 @@ def changes_within(node: ast.AST, places: Places) -> Iterator[Change]:
     """The changes of a node and of all that is in it."""
     for by_node in BY_NODE:
         yield from by_node(node, places)
-    left_out = {id(each) for each in never_run(node)}
+    left_out = {id(each) for each in (*never_run(node), *says_nothing(node))}
     for child in ast.iter_child_nodes(node):
         if id(child) not in left_out:
             yield from changes_within(child, places)
@@ -111,6 +111,14 @@ def never_run(node: ast.AST) -> Iterator[ast.AST | None]:
         is_protocol = isinstance(child, ast.ClassDef) and "Protocol" in map(ast.unparse, child.bases)
         if is_text or is_protocol:
             yield child
+
+
+def says_nothing(node: ast.AST) -> Iterator[ast.AST]:
+    """The last statement of a function that returns None, which the function does without it, too."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        last = node.body[-1]
+        if isinstance(last, ast.Return) and (last.value is None or ast.unparse(last.value) == "None"):
+            yield last
 
 
 def operator_between(left: ast.AST, right: ast.AST, places: Places, name: str) -> Iterator[Change]:

@@ -10,6 +10,7 @@ import pytest
 
 from . import __main__, model, operators, reach, report
 from .bench import Benches
+from .beyond import BEYOND
 from .equivalent import EQUIVALENT
 from .judges import Outcome, ProjectTests, Suite
 from .model import ROOT, Mutant
@@ -28,6 +29,10 @@ def double(number: int | None) -> int:
     if number is None:
         return 0
     return number * 2
+
+
+def nothing() -> None:
+    return None
 
 
 LUA = """
@@ -71,6 +76,17 @@ def test_each_row_of_the_equivalent_fits_a_generated_mutant() -> None:
     for row in EQUIVALENT:
         assert row.reason
         assert all(made[row.file][row.line, becomes] for becomes in row.becomes), row
+
+
+def test_each_file_that_the_suite_is_not_asked_about_is_there_and_has_a_reason() -> None:
+    assert {file for file in BEYOND if (ROOT / file).is_file()} == BEYOND.keys()
+    assert all(BEYOND.values())
+    assert not set(__main__.asked("suite", ["pressure.protocol"])) & set(
+        mutants_of("pressure/protocol/doctor.py")
+    )
+    assert set(mutants_of("pressure/protocol/doctor.py")) < set(
+        __main__.asked("tests", ["pressure.protocol"])
+    )
 
 
 def test_the_operators_change_python_and_the_lua_in_it(small: str) -> None:

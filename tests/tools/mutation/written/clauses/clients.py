@@ -10,6 +10,27 @@ __all__ = ["CLIENTS"]
 
 CLIENTS: Final = (
     Mutant(
+        "shows the values that wait in the wrong order",
+        "pressure/protocol/queries.py",
+        "return values[::-1]",
+        "return values",
+        ("decided.looks",),
+    ),
+    Mutant(
+        "takes a counter that is no number for one of 0",
+        "pressure/protocol/numbers.py",
+        "number >= 0 else None",
+        "number >= 0 else 0",
+        ("decided.malformed", "decided.repair-corrects"),
+    ),
+    Mutant(
+        "repairs one message where a dead consumer left several",
+        "pressure/protocol/repair.py",
+        "keys.unacked, lambda count: (put_back(ctx),) * count)",
+        "keys.unacked, lambda count: (put_back(ctx),) * min(count, 1))",
+        ("decided.repair-corrects",),
+    ),
+    Mutant(
         "eats the mark that woke it",
         "pressure/protocol/waits.py",
         '(b"LPUSH", keys.closed, mark)',

@@ -1,0 +1,300 @@
+"""What a repair by our own client puts right, what it leaves as it is, and what it tells of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any, Final
+from unittest import mock
+
+from pressure import QueueDoesNotExistError
+from pressure.protocol import liveness
+
+from ...judging.environment import Environment, expect, expect_error
+from ..registry import check
+from ..state import (
+    CONSUMER,
+    PRODUCER,
+    contents,
+    count,
+    counters,
+    expect_roles_free,
+    held,
+    length,
+    text,
+)
+from . import HOLD, RECEIVE, decided, ours
+
+INTERVAL: Final = 0.05
+"""Seconds between two looks of our client at a holder, in place of five."""
+
+
+@contextmanager
+def impatient() -> Iterator[None]:
+    """Our client takes its second look at a holder soon."""
+    with mock.patch.object(liveness, "PROBE_INTERVAL", INTERVAL):
+        yield
+
+
+@decided("decided.repair-forced", "a client dies holding a role")
+def repair_forced(env: Environment) -> None:
+    """A forced repair frees what is taken, once."""
+    env.created(2)
+    for role in (PRODUCER, CONSUMER):
+        env.redis.delete(env.queue_key(role))
+    with ours(env) as queue:
+        for _ in range(2):
+            queue.repair(force=True)
+            expect_roles_free(env)
+        queue.put(b"v")
+        expect(queue.get(), b"v", "what is got from the repaired queue")
+
+
+@decided("decided.repair-spares", "a client dies holding a role")
+def repair_spares(env: Environment) -> None:
+    """Without force a role stays with a holder that may be alive."""
+    env.created()
+    with impatient(), held(env, PRODUCER), ours(env) as queue:
+        env.redis.set(env.queue_key(":producer"), "another program's client")
+        queue.repair()
+        expect(length(env, PRODUCER), 0, "elements of producer_free")
+        expect(text(env, ":producer"), b"another program's client", "the holder")
+
+
+ALIVE: Final[dict[bytes | None, str]] = {
+    b"other": "its id is not of this package's form, so its connection is not known",
+    HOLD: "its connection is open",
+}
+"""Why a holder may be alive."""
+
+
+@check("decided.repair-spares")
+def spares_by_connection(env: Environment) -> None:
+    """Of a hold of ours its connection tells whether it is alive; of others nobody knows."""
+    connection = env.connect()
+    with impatient(), ours(env) as queue:
+        for role, holder, is_there in product(("producer", "consumer"), HOLDERS, (True, False)):
+            queue.create()
+            take(env, role, holder)
+            connection.command("CLIENT", "SETNAME", HOLD.rpartition(b"/")[0] if is_there else b"nobody")
+            is_spared = holder == b"other" or (holder == HOLD and is_there)
+            whom = f"the {role} role, held by {shown(holder)}"
+            left = f"did not free {whom}: {ALIVE.get(holder or b'')}; force frees it all the same"
+            wanted = ((), (left,)) if is_spared else ((f"freed {whom}",), ())
+            expect(told(queue.repair()), wanted, f"what is told when the connection is open: {is_there}")
+            expect(length(env, f":{role}_free"), int(not is_spared), "elements of the role's list")
+            queue.repair(force=True)
+            queue.delete()
+
+
+HOLDERS: Final = (None, b"other", HOLD, HOLD + b"/released")
+"""Who the holder key of a role that is taken names."""
+
+
+def take(env: Environment, role: str, holder: bytes | None) -> None:
+    """The role is held, by whom the holder key names."""
+    env.redis.delete(env.queue_key(f":{role}_free"), env.queue_key(f":{role}"))
+    if holder is not None:
+        env.redis.set(env.queue_key(f":{role}"), holder)
+
+
+def shown(holder: bytes | None) -> str:
+    unknown = holder is None or holder.endswith(b"/released")
+    return "a client that has not written its id" if unknown or holder is None else holder.decode()
+
+
+def told(report: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a repair has done, and what it has left."""
+    expect(str(report), "\n".join((*report.done, *report.left)) or "nothing to repair", "the whole report")
+    return report.done, report.left
+
+
+@check("decided.repair-forced")
+def frees_one_role_or_both(env: Environment) -> None:
+    with ours(env) as queue:
+        for only, holder in product((None, "producer", "consumer"), HOLDERS):
+            queue.create()
+            for role in ROLES:
+                take(env, role, holder)
+            freed = [role for role in ROLES if only in (None, role)]
+            wanted = tuple(f"freed the {role} role, held by {shown(holder)}" for role in freed)
+            expect(told(queue.repair(force=True, role=only)), (wanted, ()), f"what is told of {only}")
+            expect(
+                [length(env, f":{role}_free") for role in ROLES],
+                [int(role in freed) for role in ROLES],
+                "roles",
+            )
+            queue.repair(force=True)
+            queue.delete()
+
+
+ROLES: Final = ("producer", "consumer")
+
+
+@decided("decided.repair-corrects", "a client dies holding a role", needs=RECEIVE)
+def puts_back_messages_and_marks(env: Environment) -> None:
+    """A repair corrects what dead clients left: messages, marks, role lists, the token, counters."""
+    for orphans, marks, is_held in product(range(4), range(4), (False, True)):
+        with refilled(env, 5, VALUES) as queue:
+            for _ in range(orphans):
+                env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+            if marks:
+                env.redis.lpush(env.queue_key(":closed"), *range(marks))
+            if is_held:
+                take(env, "consumer", b"other")
+            wanted = contents(env)
+            wanted.pop(":unacked", None)
+            wanted |= {"": [*VALUES[::-1]], **({":closed": [b"0", b"0"]} if marks == 1 else {})}
+            done = (
+                *(PUT_BACK[orphans],) * (orphans > 0),
+                *("restored the second element of :closed",) * (marks == 1),
+                *("freed the consumer role, held by other",) * is_held,
+            )
+            expect(told(queue.repair(force=True)), (done, ()), f"told of {orphans} messages, {marks} marks")
+            if is_held:
+                wanted |= {":consumer": text(env, ":consumer"), CONSUMER: [b"0"]}
+            expect(contents(env), wanted, f"the keys, after {orphans} messages and {marks} marks")
+
+
+VALUES: Final = (b"aa", b"", b"b")
+
+PUT_BACK: Final = {
+    0: "", 1: "put 1 unacknowledged message back into the queue", 2: "put 2 unacknowledged messages back into the queue",
+    3: "put 3 unacknowledged messages back into the queue",
+}  # fmt: skip
+
+
+@contextmanager
+def refilled(env: Environment, bound: int, some: tuple[bytes, ...]) -> Iterator[Any]:
+    """Our client of a queue that holds these values, and is gone after the block."""
+    with ours(env) as queue:
+        queue.create(bound)
+        for value in some:
+            queue.put(value, overfill=True)
+        yield queue
+        queue.repair(force=True)
+        queue.delete()
+
+
+@check("decided.repair-corrects")
+def leaves_one_token_if_there_is_room(env: Environment) -> None:
+    for bound, size, tokens, elements in product((0, 2), range(4), range(4), (1, 3)):
+        with refilled(env, bound, (b"v",) * size) as queue:
+            for suffix, number in ((":not_full", tokens), (PRODUCER, elements), (CONSUMER, 4 - elements)):
+                env.redis.delete(env.queue_key(suffix))
+                if number:
+                    env.redis.lpush(env.queue_key(suffix), *range(number))
+            is_right = tokens == 1 or 0 < bound <= size
+            token = f"reduced :not_full from {tokens} elements to one" if tokens else ROOM
+            role = "producer" if elements > 1 else "consumer"
+            reduced = f"reduced :{role}_free from 3 elements to one"
+            expect(told(queue.repair()), ((*(token,) * (not is_right), reduced), ()), "what is told")
+            expect(length(env, ":not_full"), tokens if is_right else 1, f"tokens for {size} of {bound}")
+            expect_roles_free(env)
+
+
+ROOM: Final = "restored the token in :not_full, which says that there is room"
+
+TAKEN: Final = "counted {} that a client had taken and not counted"
+PUT: Final = "counted {} that a client had put and not counted"
+ANEW: Final = "reset {}"
+
+COUNTED: Final = (
+    ("3 3 0 0", "3 3 0 0"),
+    ("4 8 0 0", "4 8 1 5", TAKEN.format("1 message")),
+    ("6 8 0 0", "6 8 3 5", TAKEN.format("3 messages")),
+    ("2 2 0 0", "3 3 0 0", PUT.format("1 message")),
+    ("0 0 2 4", "5 7 2 4", PUT.format("5 messages")),
+    ("4 3 0 0", "4 3 1 0", TAKEN.format("1 message")),
+    ("4 2 0 0", "4 2 1 0", TAKEN.format("1 message")),
+    ("2 9 0 0", "3 9 0 0", PUT.format("1 message")),
+    ("3 9 0 0", "3 9 0 0"),
+    ("x 3 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
+    ("x 3 -1 0", "3 3 0 0", ANEW.format("2 counters that were not numbers")),
+    ("3 x 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
+    ("3 9 0 x", "3 9 0 6", ANEW.format("1 counter that was not a number")),
+    ("4 x 0 0", "4 3 1 0", ANEW.format("1 counter that was not a number"), TAKEN.format("1 message")),
+    ("x x x x", "3 3 0 0", ANEW.format("4 counters that were not numbers")),
+)
+"""Messages and bytes produced, messages and bytes consumed of a queue with 3 messages of 3 bytes, what a repair
+makes of them, and what it tells."""
+
+NAMES: Final = tuple(
+    f":stats:{done}_{unit}" for done in ("produced", "consumed") for unit in ("messages", "bytes")
+)
+
+
+@check("decided.repair-corrects")
+def counts_what_was_not_counted(env: Environment) -> None:
+    with refilled(env, 0, VALUES) as queue:
+        for given, right, *done in COUNTED:
+            for name, number in zip(NAMES, given.split(), strict=True):
+                env.redis.set(env.queue_key(name), number)
+            expect(told(queue.repair()), (tuple(done), ()), f"what is told of the counters {given}")
+            expect(
+                counters(env), [int(each) for each in right.split()], f"what becomes of the counters {given}"
+            )
+
+
+@check("decided.repair-corrects")
+def counts_many_messages(env: Environment) -> None:
+    with refilled(env, 0, VALUES) as queue:
+        env.redis.lpush(env.queue_key(), *(b"%d" % (number % 10) for number in range(2100)))
+        expect(told(queue.repair()), ((PUT.format("2100 messages"),), ()), "what is told")
+        expect(counters(env), [2103, 2103, 0, 0], "counters of 2103 messages")
+
+
+@check("decided.repair-corrects")
+def finishes_a_delete(env: Environment) -> None:
+    with impatient(), ours(env) as queue:
+        with expect_error(QueueDoesNotExistError, "a repair of no queue"):
+            queue.repair()
+        for holders, is_left in (((), False), (("producer",), True), (ROLES, True)):
+            queue.create()
+            queue.put(b"v")
+            for role in holders:
+                take(env, role, b"other")
+            env.redis.delete(env.queue_key(":bound"))
+            done, left = told(queue.repair())
+            waits = "did not finish the delete of the queue: it waits for a role that is held"
+            seen = (done, left[-1:])
+            finished = "finished a delete that was interrupted"
+            expect(
+                seen,
+                ((), (waits,)) if is_left else ((finished,), ()),
+                f"what is told when {holders} are held",
+            )
+            expect(
+                told(queue.repair(force=True))[0] if is_left else (finished,),
+                (finished,),
+                "what is told by force",
+            )
+            expect(count(env), 0, "keys that are left")
+
+
+@check("decided.repair-corrects")
+def touches_nothing_that_is_held(env: Environment) -> None:
+    """What the holder of a role will change is not changed by a repair."""
+    with impatient(), refilled(env, 0, VALUES) as queue:
+        for role in ROLES:
+            take(env, role, b"other")
+        env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+        env.redis.lpush(env.queue_key(":closed"), "0")
+        env.redis.lpush(env.queue_key(":not_full"), "0", "0")
+        env.redis.incr(env.queue_key(":stats:produced_messages"))
+        before = contents(env)
+        expect(queue.repair().done, (), "what is done")
+        expect(contents(env), before, "keys")
+
+
+@check("decided.repair-corrects")
+def tells_of_a_bound_that_is_none(env: Environment) -> None:
+    with refilled(env, 0, VALUES) as queue:
+        env.redis.set(env.queue_key(":bound"), "x")
+        how = f"set key {env.queue_key(':bound')} to the right number by hand"
+        expect(
+            told(queue.repair()),
+            ((), (f"its bound is not a number of 0 or more: b'x'; {how}",)),
+            "what is told",
+        )
