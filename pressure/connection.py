@@ -28,6 +28,7 @@ from pressure.error_replies import AT_ONCE, ERROR_REPLIES, NotDoneError, error_r
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.handshake import Handshake
 from pressure.keys import QueueKeys
+from pressure.lookout import first_read
 from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
 from pressure.settings import STOP_TIMEOUT, Settings
@@ -201,10 +202,10 @@ class Paced:
     Otherwise the parser would return only with a whole reply, however slowly the server sends its bytes.
     """
 
-    __slots__ = ("_has_heard", "_receive", "_socket", "_until")
+    __slots__ = ("_first", "_has_heard", "_receive", "_socket", "_until")
 
     def __init__(self, sock: Any) -> None:
-        self._socket, self._receive = sock, sock.recv_into
+        self._socket, self._receive, self._first = sock, sock.recv_into, first_read(sock)
         self._has_heard = False
         self._until = 0.0  # when the next read ends, once there were two
 
@@ -216,7 +217,8 @@ class Paced:
                 self._until = now + TICK
             elif now >= self._until:
                 raise TimeoutError
-        size: int = self._receive(buffer)
+            return self._receive(buffer)  # type: ignore[no-any-return]
+        size = self._first(buffer)
         self._has_heard = True
         return size
 
