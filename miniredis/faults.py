@@ -9,7 +9,9 @@ meets one::
         ...
     assert rule.met == 1
 
-To add a fault: a class in ``engine/fault_rules.py``, and a function here.
+Other processes add rules by the command DEBUG FAULT, if ``enable-debug-command`` allows it.
+
+To add a fault: a class in ``engine/fault_kinds.py``, and a function here.
 """
 
 from __future__ import annotations
@@ -18,15 +20,34 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from .arguments import kind
-from .engine.fault_rules import Cut, Delay, ErrorReply, Fault, FaultRule, LostReply, Restart
-from .engine.gate import look_up
+from .engine.fault_kinds import (
+    Cut,
+    Delay,
+    ErrorReply,
+    Fault,
+    LostReply,
+    RefusedConnection,
+    Restart,
+    Trickle,
+)
+from .engine.fault_rules import FaultRule
 
 if TYPE_CHECKING:
     from .tick_runner import TickRunner
 
-__all__ = ["Fault", "Faults", "Rule", "cut", "delay", "error", "lose_reply", "restart"]
-
-MOMENTS = ("before", "middle", "after")
+__all__ = [
+    "Fault",
+    "Faults",
+    "Rule",
+    "cut",
+    "delay",
+    "error",
+    "lose_reply",
+    "read_slowly",
+    "refuse_connection",
+    "restart",
+    "send_in_pieces",
+]
 
 
 def error(text: str) -> Fault:
@@ -38,8 +59,6 @@ def error(text: str) -> Fault:
     Raises:
         ValueError: it is empty, or has more than one line.
     """
-    if not text or "\r" in text or "\n" in text:
-        raise ValueError(f"an error reply is one line, not {text!r}")
     return ErrorReply(text.encode())
 
 
@@ -52,9 +71,7 @@ def delay(seconds: float) -> Fault:
     Raises:
         ValueError: it is not more than 0.
     """
-    if not seconds > 0:
-        raise ValueError(f"a delay takes more than 0 seconds, not {seconds!r}")
-    return Delay(max(round(seconds * 1000), 1))
+    return Delay(seconds)
 
 
 def cut(when: Literal["before", "middle", "after"] = "before") -> Fault:
@@ -67,8 +84,6 @@ def cut(when: Literal["before", "middle", "after"] = "before") -> Fault:
     Raises:
         ValueError: it is none of these.
     """
-    if when not in MOMENTS:
-        raise ValueError(f"a connection can be cut 'before', in the 'middle' or 'after', not {when!r}")
     return Cut(when)
 
 
@@ -91,13 +106,51 @@ def restart(*, keeps_data: bool = True) -> Fault:
     return Restart(keeps_data)
 
 
+def send_in_pieces(size: int = 1, seconds: float = 0.001) -> Fault:
+    """The reply goes out in pieces, by the server's clock: with a held one, after ``server.fast_forward``.
+
+    Replies that come behind it wait, and go out in pieces, too, until all is sent.
+
+    Args:
+        size: the bytes of a piece.
+        seconds: between two pieces; more than 0.
+
+    Raises:
+        ValueError: one of them is too small.
+    """
+    return Trickle(size, seconds, lasts=False)
+
+
+def read_slowly(size: int = 1024, seconds: float = 0.1) -> Fault:
+    """As if the client read slowly from this request on: it gets so many bytes in so many seconds.
+
+    What waits for it grows, and ``client-output-buffer-limit`` may end its connection.
+
+    Args:
+        size: bytes.
+        seconds: of the server's clock; more than 0.
+
+    Raises:
+        ValueError: one of them is too small.
+    """
+    return Trickle(size, seconds, lasts=True)
+
+
+def refuse_connection() -> Fault:
+    """New clients are turned away; ``after``, ``times`` and ``probability`` count them.
+
+    A client without a socket gets redis-py's ``ConnectionError`` at once. The connection of one with a socket
+    is accepted and closed: only a server that has stopped refuses it before.
+    """
+    return RefusedConnection()
+
+
 class Rule:
     """A rule of ``Faults``. As a context manager it is removed at the end of its block."""
 
-    def __init__(self, runner: TickRunner, rule: FaultRule, text: str) -> None:
+    def __init__(self, runner: TickRunner, rule: FaultRule) -> None:
         self._runner = runner
         self._rule = rule
-        self._text = text
 
     @property
     def met(self) -> int:
@@ -116,7 +169,7 @@ class Rule:
         self.remove()
 
     def __repr__(self) -> str:
-        return f"<Rule {self._text}: met {self.met} times>"
+        return f"<Rule {self._rule}: met {self.met} times>"
 
 
 class Faults:
@@ -144,8 +197,9 @@ class Faults:
     ) -> Rule:
         """Adds a rule behind all others. Without conditions, each request meets it.
 
-        In a transaction a command meets a rule when it is queued; EXEC is a command of its own. The commands
-        of scripts meet none. One that waits, such as BLPOP, meets a fault of its reply when it is served.
+        In a transaction a command meets a rule when it is queued; EXEC is a command of its own. DEBUG and the
+        commands of scripts meet none. One that waits, such as BLPOP, meets a fault of its reply when it is
+        served.
 
         Args:
             then: what happens: a fault of this module, or the text of an error reply.
@@ -159,16 +213,15 @@ class Faults:
 
         Raises:
             TypeError: ``then`` is no fault.
-            ValueError: there is no such command, or a number is out of range.
+            ValueError: there is no such command, a number is out of range, or a rule for connections has a
+                command, a key or a client.
         """
         fault = error(then) if isinstance(then, str) else then
-        if not isinstance(fault, ErrorReply | Delay | Cut | LostReply | Restart):
+        if not hasattr(fault, "act"):
             raise TypeError(f"then must be a fault of miniredis.faults or a str, not {kind(then)}")
-        if after < 0 or (times is not None and times < 0) or not 0 <= probability <= 1:
-            raise ValueError("after and times count requests, and probability is from 0 to 1")
         rule = FaultRule(
             fault,
-            name_of(command),
+            command,
             key.encode() if isinstance(key, str) else key,
             client.encode() if isinstance(client, str) else client,
             after,
@@ -178,8 +231,10 @@ class Faults:
         )
         with self._runner.lock:
             self._runner.engine.rules.add(rule)
-            self._rules[rule] = made = Rule(self._runner, rule, f"{command or 'any command'}, then {fault}")
-        return made
+            return self._handle(rule)
+
+    def _handle(self, rule: FaultRule) -> Rule:
+        return self._rules.setdefault(rule, Rule(self._runner, rule))
 
     def clear(self) -> None:
         """Ends all rules."""
@@ -188,17 +243,8 @@ class Faults:
 
     def __iter__(self) -> Iterator[Rule]:
         with self._runner.lock:
-            self._rules = {rule: self._rules[rule] for rule in self._runner.engine.rules.all}
+            self._rules = {rule: self._handle(rule) for rule in self._runner.engine.rules.all}
         return iter(tuple(self._rules.values()))
 
     def __len__(self) -> int:
         return len(self._runner.engine.rules.all)
-
-
-def name_of(command: str) -> bytes:
-    """A command's name as the engine has it; empty for an empty one."""
-    words = command.replace("|", " ").split()
-    found = look_up([word.encode() for word in words]) if words else None
-    if words and found is None:
-        raise ValueError(f"there is no command {command!r}")
-    return found.name if found else b""

@@ -123,10 +123,12 @@ class TickRunner:
         A client without an address is shown as one of this machine, with its number as the port.
 
         Raises:
-            ConnectionRefusedError: the server has stopped.
+            ConnectionRefusedError: the server has stopped, or a fault on demand refuses the client.
         """
         if not self.is_open:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "the server has stopped")
+        if self.engine.rules.refuse_connection():
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "a rule of server.faults refuses the connection")
         engine = self.engine
         session = engine.connect(now, address=address, local_address=local_address, descriptor=descriptor)
         if not address:

@@ -62,6 +62,9 @@ REPLICA: Final = 1 << 16
 MASTER: Final = 1 << 17
 """It is this server's master; its replication stream arrives as commands."""
 
+TRICKLES: Final = 1 << 18
+"""A fault on demand: its output goes out a few bytes at a time."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 

@@ -66,6 +66,7 @@ class Conditions:
         monitors: the clients of MONITOR.
         has_fault_rules: whether requests may meet a fault on demand, or are recorded.
         is_quiet: whether none of these conditions holds.
+        is_quiet_beside_rules: whether none holds but ``has_fault_rules``.
     """
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ class Conditions:
         self.write_refusal: bytes | None = None
         self.monitors: dict[Session, None] = {}
         self.has_fault_rules = False
-        self.is_quiet = True
+        self.is_quiet = self.is_quiet_beside_rules = True
 
     def _changed(self) -> None:
         self.disk_refusal = CANNOT_SAVE if self._cannot_save else None
@@ -92,7 +93,7 @@ class Conditions:
         self.write_refusal = self.disk_refusal or (NO_REPLICAS if self.lacks_replicas else None)
         if self.is_read_only:
             self.write_refusal = READ_ONLY_REPLICA
-        self.is_quiet = not (
+        self.is_quiet_beside_rules = not (
             self.loading
             or self.pause
             or self.asleep_until
@@ -100,8 +101,8 @@ class Conditions:
             or self.write_refusal
             or self.is_replica
             or self.monitors
-            or self.has_fault_rules
         )
+        self.is_quiet = self.is_quiet_beside_rules and not self.has_fault_rules
 
     @property
     def keeps_keys(self) -> bool:

@@ -39,6 +39,7 @@ from .scripts import Scripts
 from .session import Session
 from .statistics import Statistics
 from .timers import Timers
+from .trickles import Trickles
 from .waiting import Waiter, Waiting
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Engine:
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
         self.rules = FaultRules(self.conditions)
+        self.trickles = Trickles(self)
         self.effects: Effects | None = None  # nobody reads them
         self.recording = Recording(self)
         self.scripts = Scripts(self)
@@ -165,7 +167,11 @@ class Engine:
             self.advance(now)
         session.last_active = now
         self.statistics.input_bytes += len(data)
-        if not session.flags & SPECIAL and self.conditions.is_quiet and (requests := few_requests(data)):
+        is_plain = not session.flags & SPECIAL and (
+            self.conditions.is_quiet
+            or (self.conditions.is_quiet_beside_rules and self.rules.spare(session, data))
+        )
+        if is_plain and (requests := few_requests(data)):
             self._run_at_once(session, requests, data)
         elif self.conditions.busy and self.scripts.is_running_for(session):
             session.flags |= UNREAD
@@ -332,7 +338,7 @@ class Engine:
         """It is later now: pauses and sleeps whose time is over end."""
         self.now = now
         self.keyspace.milliseconds = self.keyspace.wall = now.wall // 1000
-        if not self.conditions.is_quiet:
+        if not self.conditions.is_quiet_beside_rules:
             self._end_what_is_over(now.monotonic)
 
     def new_number(self) -> int:
@@ -411,6 +417,7 @@ class Engine:
         self.stop_listening(session)
         self.conditions.postponed.pop(session, None)
         self.rules.forget(session)
+        self.trickles.forget(session)
         self.output_limits.forget(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)

@@ -1,142 +1,46 @@
-"""Faults on demand, and recordings: what a test does to requests on their way, and notes of them.
+"""The rules by which requests meet a fault on demand, and who records requests.
 
 Rules are asked before the gate, so a fault comes before every check. In a transaction a command meets a rule
-when it is queued. The commands of scripts meet none. A command that was blocked meets a fault of its reply
-when it is served.
+when it is queued. The commands of scripts meet none, and neither does DEBUG, by which rules are removed. A
+command that was blocked meets a fault of its reply when it is served.
 
-To add a fault, write a class with the method ``act``, and a function for users in ``miniredis/faults.py``.
+To most requests no rule applies. ``FaultRules.spare`` sees that from their bytes, and they take the same fast
+path as without rules.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .client_flags import BLOCKED
-from .gate import refuse
+from .fault_kinds import Change, Fault, RefusedConnection, Request
+from .gate import look_up
 from .glob import compile_match
 from .key_positions import keys_of
 from .replies import joined
 
 if TYPE_CHECKING:
     from .conditions import Conditions
-    from .registry import Command
     from .session import Session
 
-__all__ = [
-    "Cut",
-    "Delay",
-    "ErrorReply",
-    "Fault",
-    "FaultRule",
-    "FaultRules",
-    "LostReply",
-    "Request",
-    "Restart",
-]
-
-Change: TypeAlias = Callable[[bytes], bytes]
+__all__ = ["FaultRule", "FaultRules"]
 
 Hear: TypeAlias = Callable[[bytes], None]
 """Called with the bytes that a client gets in reply; none if it gets none."""
 
 
-class Request(NamedTuple):
-    """A request that meets a rule; ``proceed`` has it pass the gate and run."""
-
-    session: Session
-    command: Command
-    args: list[bytes]
-    proceed: Callable[[], None]
-
-
-class Fault(Protocol):
-    """What happens to a request that meets a rule."""
-
-    def act(self, request: Request) -> None:
-        """Does it; calls ``request.proceed`` if the request runs all the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorReply:
-    """An error in place of the command's own reply; the command does not run."""
-
-    text: bytes
-
-    def act(self, request: Request) -> None:
-        """Refuses the request."""
-        refuse(request.session, request.command, self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """The command runs so much later, by the server's clock, and what its client sent after it, too."""
-
-    milliseconds: int
-
-    def act(self, request: Request) -> None:
-        """Holds the request up."""
-        request.session.hold(request.args, self.milliseconds)
-        request.session.engine.rules.let_pass(request.session)
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The connection ends: before the command runs, in the middle of its reply, or after the reply."""
-
-    when: Literal["before", "middle", "after"]
-
-    def act(self, request: Request) -> None:
-        """Ends the connection."""
-        engine = request.session.engine
-        if self.when == "before":
-            engine.hang_up(request.session)
-        else:
-            engine.rules.change_reply(request, SENT[self.when], closes=True)
-
-
-SENT: Final[dict[str, Change]] = {
-    "middle": lambda reply: reply[: len(reply) // 2],
-    "after": lambda reply: reply,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class LostReply:
-    """The command runs, and its client does not hear of it; ``closes``: its connection ends."""
-
-    closes: bool
-
-    def act(self, request: Request) -> None:
-        """Drops the reply."""
-        request.session.engine.rules.change_reply(request, lambda _: b"", closes=self.closes)
-
-
-@dataclass(frozen=True, slots=True)
-class Restart:
-    """All connections end, as when the server is started again; with its keys, or without."""
-
-    keeps_data: bool
-
-    def act(self, request: Request) -> None:
-        """Hangs up on everybody."""
-        engine = request.session.engine
-        for each in tuple(engine.sessions.values()):
-            engine.hang_up(each)
-        if not self.keeps_data:
-            engine.reset(engine.now)
-
-
 @dataclass(slots=True, eq=False)
 class FaultRule:
-    """Which requests meet a fault.
+    """Which requests meet a fault, or which new clients where the fault is of connections.
 
     Attributes:
         fault: what happens to them.
-        command: the name in lower case of a command (``get``), with its subcommands (``client``), or of a
-            subcommand (``client|list``); empty for all.
+        command: the name of a command (``get``), with its subcommands (``client``), or of a subcommand
+            (``client list``); empty for all.
         key: a pattern, as of KEYS, that one of its keys fits; None for all.
         client: the client's name (CLIENT SETNAME) or number; None for all.
         after: how many requests are spared first.
@@ -144,10 +48,13 @@ class FaultRule:
         probability: of each of these, from 0 to 1.
         seed: decides which ones.
         met: how many have met it.
+
+    Raises:
+        ValueError: there is no such command, or a number is out of range.
     """
 
     fault: Fault
-    command: bytes = b""
+    command: str = ""
     key: bytes | None = None
     client: bytes | int | None = None
     after: int = 0
@@ -155,18 +62,28 @@ class FaultRule:
     probability: float = 1.0
     seed: int = 0
     met: int = field(default=0, init=False)
+    is_of_connections: bool = field(init=False)
+    _name: bytes = field(init=False)
     _fits: Callable[[bytes], bool] = field(init=False)
     _luck: random.Random = field(init=False)
     _spared: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
+        if self.after < 0 or (self.times is not None and self.times < 0) or not 0 <= self.probability <= 1:
+            raise ValueError("after and times count requests, and probability is from 0 to 1")
+        self.is_of_connections = isinstance(self.fault, RefusedConnection)
+        if self.is_of_connections and (self.command or self.key is not None or self.client is not None):
+            raise ValueError("a connection is refused before it has a command, a key or a client's name")
+        self._name = name_of(self.command)
         self._fits = compile_match(b"*" if self.key is None else self.key)
         self._luck = random.Random(self.seed)  # noqa: S311  (nothing here is secret)
 
     def meets(self, request: Request) -> bool:
         """Whether a request meets the fault; counts it."""
-        if not self._concerns(request):
-            return False
+        return self._concerns(request) and self.strikes()
+
+    def strikes(self) -> bool:
+        """Whether the fault happens to what it may happen to; counts it."""
         if self._spared < self.after:
             self._spared += 1
             return False
@@ -178,12 +95,53 @@ class FaultRule:
         return True
 
     def _concerns(self, request: Request) -> bool:
-        session, command = request.session, request.command
+        name = request.command.name
         return (
-            (not self.command or self.command in {command.name, command.name.partition(b"|")[0]})
-            and (self.client is None or self.client in {session.name, session.id})
-            and (self.key is None or any(self._fits(key) for key, _ in keys_of(command, request.args)))
+            self._name in {name, name.partition(b"|")[0], *([b""] if name != b"debug" else [])}
+            and (self.client is None or self.client in {request.session.name, request.session.id})
+            and (
+                self.key is None or any(self._fits(key) for key, _ in keys_of(request.command, request.args))
+            )
         )
+
+    @property
+    def sign(self) -> bytes:
+        """A pattern for what each request that it is about has in it; an empty one fits all.
+
+        It begins with a literal, and has no flags: so Python finds quickly that it is not there.
+        """
+        if not self._name:
+            return re.escape(max(literals(self.key or b""), key=len))
+        name = self._name.partition(b"|")[0]
+        letters = [b"[%c%c]" % pair for pair in zip(name, name.upper(), strict=True)]
+        return rb"\$%d\r\n%b" % (len(name), b"".join(letters))
+
+    def __str__(self) -> str:
+        named = [("key", self.key), ("client", self.client)]
+        about = [f"{name} {shown(value)}" for name, value in named if value is not None]
+        return ", ".join([self.command or "any command", *about, f"then {self.fault}"])
+
+
+def shown(value: bytes | int) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def literals(pattern: bytes) -> list[bytes]:
+    """The pieces of a pattern that a text has to have as they are."""
+    return re.split(rb"\\.?|\[.*?(?:\]|$)|[*?]", pattern, flags=re.DOTALL)
+
+
+def name_of(command: str) -> bytes:
+    """A command's name as the engine has it; empty for an empty one."""
+    words = command.replace("|", " ").split()
+    found = look_up([word.encode() for word in words]) if words else None
+    if words and found is None:
+        raise ValueError(f"there is no command {command!r}")
+    return found.name if found else b""
+
+
+EVERYTHING: Final = re.compile(b"").match
+NOTHING: Final = re.compile(rb"(?!)").match  # sooner than ``search``, which looks everywhere
 
 
 class FaultRules:
@@ -192,9 +150,13 @@ class FaultRules:
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
         self._rules: list[FaultRule] = []
+        self._of_requests: tuple[FaultRule, ...] = ()
+        self._of_connections: tuple[FaultRule, ...] = ()
+        self._may_concern: Callable[[bytes], object] = EVERYTHING  # a rule, or a recorder
+        self._named: frozenset[bytes | int] = frozenset()  # clients that a rule is about
         self._recorders: list[Callable[[Request], Hear]] = []
         self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
-        self._changes: dict[Session, tuple[Change, bool]] = {}  # of replies that are still to come
+        self._changes: dict[Session, Change] = {}  # of replies that are still to come
         self._passes: set[Session] = set()  # their next request was delayed already
 
     @property
@@ -226,13 +188,32 @@ class FaultRules:
     def let_pass(self, session: Session) -> None:
         """Has the next request of a client meet no rule."""
         self._passes.add(session)
+        self._changed()
 
     def _pass_no_more(self, session: Session) -> None:
         self._passes.remove(session)
         self._changed()
 
     def _changed(self) -> None:
-        self._conditions.have_fault_rules(bool(self._rules or self._recorders or self._passes))
+        self._of_requests = tuple(rule for rule in self._rules if not rule.is_of_connections)
+        self._of_connections = tuple(rule for rule in self._rules if rule.is_of_connections)
+        self._named = frozenset(rule.client for rule in self._of_requests if rule.client is not None)
+        signs = {rule.sign for rule in self._of_requests if rule.client is None}
+        self._may_concern = re.compile(b"|".join(signs)).search if signs else NOTHING
+        if self._recorders or self._passes:
+            self._may_concern = EVERYTHING
+        has_work = self._of_requests or self._recorders or self._passes
+        self._conditions.have_fault_rules(bool(has_work))
+
+    def spare(self, session: Session, data: bytes) -> bool:
+        """Whether it is clear from the bytes of a client's requests that none of them meets a rule."""
+        if self._may_concern(data):
+            return False
+        return not self._named or self._named.isdisjoint((session.name, session.id))
+
+    def refuse_connection(self) -> bool:
+        """Whether a new client is refused."""
+        return any(rule.strikes() for rule in self._of_connections)
 
     def run(self, request: Request) -> None:
         """Runs a request, or has it meet the fault of the first rule that it fits; records it."""
@@ -248,28 +229,27 @@ class FaultRules:
             self._pass_no_more(request.session)
             request.proceed()
             return
-        rule = next((rule for rule in self._rules if rule.meets(request)), None)
+        rule = next((rule for rule in self._of_requests if rule.meets(request)), None)
         if rule is None:
             request.proceed()
         else:
             rule.fault.act(request)
 
-    def change_reply(self, request: Request, change: Change, *, closes: bool) -> None:
+    def change_reply(self, request: Request, change: Change) -> None:
         """Runs a request and changes its reply: at once, or when a client that it has blocked is served."""
         session = request.session
         before = len(session.outgoing)
         request.proceed()
         if session.flags & BLOCKED:
-            self._changes[session] = change, closes
+            self._changes[session] = change
         else:
-            self._change(session, before, change, closes=closes)
+            self._change(session, before, change)
 
     def served(self, session: Session) -> None:
         """A client that was blocked has got its reply: the last piece of its output."""
         last = max(len(session.outgoing) - 1, 0)
         if session in self._changes:
-            change, closes = self._changes.pop(session)
-            self._change(session, last, change, closes=closes)
+            self._change(session, last, self._changes.pop(session))
         if session in self._heard and session.postponed is None:
             self._hear(session, last)
 
@@ -286,8 +266,6 @@ class FaultRules:
             self._pass_no_more(session)
 
     @staticmethod
-    def _change(session: Session, at: int, change: Change, *, closes: bool) -> None:
-        changed = change(bytes(joined(session.outgoing[at:])))
+    def _change(session: Session, at: int, change: Change) -> None:
+        changed = change(session, bytes(joined(session.outgoing[at:])))
         session.outgoing[at:] = [changed] if changed else []
-        if closes:
-            session.close()

@@ -20,6 +20,7 @@ from .client_flags import (
     REPLIES_OFF,
     SKIPS_NEXT,
     SKIPS_REPLY,
+    TRICKLES,
     UNAUTHENTICATED,
     WATCH_BROKEN,
 )
@@ -249,8 +250,11 @@ class Session:
 
     def take_pieces(self) -> Output:
         """The same as ``take_output``, without copying large strings."""
-        output = joined(self.outgoing)  # a single piece is not copied
-        self.outgoing.clear()
+        if self.flags & TRICKLES:
+            output = self.engine.trickles.take(self)
+        else:
+            output = joined(self.outgoing)  # a single piece is not copied
+            self.outgoing.clear()
         self.engine.statistics.output_bytes += len(output)
         return output
 

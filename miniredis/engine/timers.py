@@ -49,6 +49,7 @@ class Timers:
             engine.waiting.deadlines
             or engine.keyspace.expiries
             or engine.output_limits.over
+            or engine.trickles
             or engine.conditions.pause is not None
             or engine.saves.awaits_time
             or (
@@ -67,6 +68,7 @@ class Timers:
         engine = self._engine
         for waiter in engine.waiting.timed_out(now.monotonic):
             engine.attempt(waiter.session, engine.wake, waiter, waiter.when_over)
+        engine.outbox.update(dict.fromkeys(engine.trickles.due(now.monotonic)))
         for session in engine.output_limits.overdue(now):
             engine.attempt(session, engine.hang_up, session)
         if self.active_expire and engine.conditions.lets_keys_go:
@@ -93,6 +95,7 @@ class Timers:
             self._next_expiry(leisure),
             pause.until if pause else None,
             engine.output_limits.next_deadline(),
+            engine.trickles.next_deadline(),
             engine.saves.next_deadline() if engine.conditions.loading is None else None,
             engine.replication.next_deadline(),
         )

@@ -187,6 +187,143 @@ def test_a_restart_hangs_up_on_all_and_keeps_the_keys_or_not(
     assert other.client_id() > number  # it has connected again
 
 
+def test_a_reply_in_pieces_comes_in_order_by_the_servers_clock(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.client() as client:
+        client.set("k", "0123456789")
+        rule = server.faults.add(command="get", times=1, then=faults.send_in_pieces(6, 10))
+        sock.sendall(b"GET k\r\nPING\r\n")
+        assert sock.recv(100) == b"$10\r\n0"
+        until(lambda: rule.met == 1 and b"cmd=ping" in client.execute_command("CLIENT", "LIST"))
+        server.fast_forward(9.9)
+        client.ping()
+        sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            sock.recv(100)
+        sock.settimeout(20)
+        server.fast_forward(0.2)
+        assert sock.recv(100) == b"123456"
+        server.fast_forward(20)
+        assert read(sock, 12) == b"789\r\n+PONG\r\n"
+        sock.sendall(b"GET k\r\n")
+        assert read(sock, 17) == b"$10\r\n0123456789\r\n"
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_clients_put_pieces_together(loop: Any) -> None:
+    with (
+        miniredis.start(loop=loop) as server,
+        redis.Redis(port=server.port) as remote,
+        server.client() as local,
+    ):
+        server.faults.add(command="lrange", then=faults.send_in_pieces(7, 0.0001))
+        local.rpush("jobs", "a", "b", "c")
+        assert remote.lrange("jobs", 0, -1) == local.lrange("jobs", 0, -1) == [b"a", b"b", b"c"]
+        assert not server._runner.engine.trickles
+
+
+def test_a_recording_has_the_whole_of_a_reply_in_pieces(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.record() as calls:
+        server.faults.add(command="echo", then=faults.send_in_pieces())
+        sock.sendall(b"ECHO hello\r\n")
+        assert sock.recv(100) == b"$"
+        assert calls[0].value == b"hello"
+
+
+def test_a_slow_reader_gets_all_slowly_until_it_has_left_too_much_unread(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.client() as client:
+        client.config_set("client-output-buffer-limit", "normal 50000 0 0")
+        server.faults.add(command="echo", times=1, then=faults.read_slowly(3, 1))
+        sock.sendall(b"ECHO hello\r\nPING\r\n")
+        assert sock.recv(100) == b"$5\r"
+        until(lambda: b"cmd=ping" in client.execute_command("CLIENT", "LIST"))
+        for piece in (b"\nhe", b"llo", b"\r\n+", b"PON", b"G\r\n"):
+            server.fast_forward(1)
+            assert sock.recv(100) == piece
+        client.set("k", "x" * 100_000)
+        sock.sendall(b"GET k\r\n")
+        assert len(read_all(sock)) <= 3
+        assert len(server._runner.engine.sessions) == 1
+
+
+def test_the_reply_to_a_blocked_client_comes_in_pieces_when_it_is_served(server: Any) -> None:
+    with miniredis_socket(server) as sock, server.client() as client:
+        server.faults.add(command="blpop", then=faults.send_in_pieces(4, 1))
+        sock.sendall(b"BLPOP jobs 0\r\n")
+        server.wait_until(lambda: server.blocked_clients("jobs"))
+        client.rpush("jobs", "a")
+        assert sock.recv(100) == b"*2\r\n"
+        server.fast_forward(10)
+        assert read(sock, 17) == b"$4\r\njobs\r\n$1\r\na\r\n"
+
+
+def test_a_client_that_goes_while_its_reply_comes_in_pieces_is_forgotten(server: Any) -> None:
+    with miniredis_socket(server) as sock:
+        server.faults.add(command="echo", then=faults.send_in_pieces())
+        sock.sendall(b"ECHO hello\r\n")
+        assert sock.recv(100) == b"$"
+    until(lambda: not server._runner.engine.trickles, "it is forgotten")
+
+
+def test_new_connections_are_refused_and_those_that_are_there_stay(server: Any, connect: Connect) -> None:
+    client, other = connect(), connect()
+    assert client.ping()
+    with server.faults.add(then=faults.refuse_connection(), after=1, times=1) as rule:
+        assert client.ping()
+        assert connect().ping()
+        with pytest.raises(redis.ConnectionError):
+            other.ping()
+        assert rule.met == 1
+        assert other.ping()
+        assert server._runner.engine.conditions.is_quiet
+    with pytest.raises(ValueError, match="before it has a command"):
+        server.faults.add(command="get", then=faults.refuse_connection())
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        {"command": "lpush"},
+        {"command": "client list"},
+        {"key": "jobs:*"},
+        {"client": "ann"},
+        {"client": 10**6},
+    ],
+)
+def test_a_request_that_no_rule_fits_takes_the_fast_path(
+    server: Any, connect: Connect, conditions: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = connect()
+    client.set("k", "v")
+    server.faults.add(then="ERR no", **conditions)
+    monkeypatch.setattr("miniredis.engine.input.run_request", None)
+    assert client.get("k") == b"v"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "request_words"),
+    [
+        ({"command": "lpush"}, ["LPuSH", "k", "v"]),
+        ({"command": "CLIENT ID"}, ["client", "id"]),
+        ({"command": "client"}, ["Client", "ID"]),
+        ({"key": "jobs:*"}, ["mget", "a", "jobs:1"]),
+        ({"key": "*:[ab]?x"}, ["get", "jobs:a1x"]),
+        ({"key": r"a\*long\[word"}, ["get", "a*long[word"]),
+        ({"key": "[^a]*"}, ["get", "b"]),
+        ({"key": "*"}, ["get", "b"]),
+        ({"client": "ann"}, ["ping"]),
+        ({"client": "ann", "command": "get", "key": "k"}, ["get", "k"]),
+        ({}, ["ping"]),
+    ],
+)
+def test_each_request_that_fits_meets_its_rule_on_the_fast_path_too(
+    server: Any, connect: Connect, conditions: Any, request_words: list[str]
+) -> None:
+    client = connect(client_name="ann")
+    client.ping()
+    with server.faults.add(then="ERR no", **conditions), pytest.raises(redis.ResponseError, match="no"):
+        client.execute_command(*request_words)
+
+
 def test_a_transaction_is_aborted_by_a_command_that_meets_an_error(server: Any, connect: Connect) -> None:
     client = connect()
     server.faults.add(command="rpush", then="OOM command not allowed when used memory > 'maxmemory'.")
@@ -217,6 +354,7 @@ def test_a_server_without_rules_is_quiet_again(server: Any) -> None:
         ({"then": "ERR", "probability": 1.1}, ValueError, "from 0 to 1"),
         ({"then": "ERR\r\n+OK"}, ValueError, "one line"),
         ({"then": ""}, ValueError, "one line"),
+        ({"then": "ERR", "after": -1}, ValueError, "count requests"),
     ],
 )
 def test_what_is_no_rule_is_refused(
@@ -232,10 +370,91 @@ def test_what_is_no_fault_is_refused() -> None:
         faults.cut("never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="more than 0 seconds, not nan"):
         faults.delay(float("nan"))
+    with pytest.raises(ValueError, match="at least 1 byte"):
+        faults.send_in_pieces(0)
+    with pytest.raises(ValueError, match="more than 0 seconds"):
+        faults.read_slowly(1, 0)
+
+
+def test_another_program_adds_lists_and_ends_rules_by_a_command() -> None:
+    started = miniredis.start(enable_debug_command="yes")
+    with started as server, server.client() as client, server.client() as control:
+
+        def debug(*words: str) -> Any:
+            return control.execute_command("DEBUG", "FAULT", *words)
+
+        words = "ADD COMMAND lpush key jobs:* TIMES 1 THEN error".split()
+        assert debug(*words, "ERR no more") == b"OK"
+        with pytest.raises(redis.ResponseError, match="no more"):
+            client.lpush("jobs:1", "a")
+        assert client.lpush("jobs:1", "a") == 1
+        assert debug("ADD", "THEN", "cut") == b"OK"  # DEBUG itself meets no rule
+        text = b"lpush, key jobs:*, then ErrorReply(text=b'ERR no more')"
+        assert debug("LIST") == [[text, 1], [b"any command, then Cut(when='before')", 0]]
+        assert [rule.met for rule in server.faults] == [1, 0]
+        with pytest.raises(redis.ConnectionError):
+            client.ping()
+        assert debug("CLEAR") == b"OK"
+        assert debug("LIST") == []
+        assert client.ping()
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("delay 2.5", faults.delay(2.5)),
+        ("CUT Middle", faults.cut("middle")),
+        ("lose_reply", faults.lose_reply()),
+        ("lose_reply stays", faults.lose_reply(closes=False)),
+        ("restart empty", faults.restart(keeps_data=False)),
+        ("send_in_pieces 3", faults.send_in_pieces(3)),
+        ("read_slowly 3 0.5", faults.read_slowly(3, 0.5)),
+        ("refuse_connection", faults.refuse_connection()),
+    ],
+)
+def test_the_command_knows_each_fault(words: str, fault: faults.Fault) -> None:
+    with miniredis.start(enable_debug_command="yes") as server, server.client() as client:
+        client.execute_command("DEBUG", "FAULT", "ADD", "PROBABILITY", "0.5", "THEN", *words.split())
+        assert [rule.fault for rule in server._runner.engine.rules.all] == [fault]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("", "takes ADD, LIST or CLEAR"),
+        ("LIST all", "takes ADD, LIST or CLEAR"),
+        ("ADD", "lacks THEN and a fault"),
+        ("ADD TIMES", "ends where a value or a fault is missing"),
+        ("ADD TIMES 1 THEN", "ends where a value or a fault is missing"),
+        ("ADD TIMES many THEN cut", "invalid literal"),
+        ("ADD COMMAND nosuch THEN cut", "there is no command 'nosuch'"),
+        ("ADD PLACE x THEN cut", "knows no 'place'"),
+        ("ADD THEN nothing", "knows no 'nothing'"),
+        ("ADD THEN cut before noon", "takes 1 values at most, not 2"),
+        ("ADD THEN lose_reply never", "it is closes or stays, not never"),
+        ("ADD THEN error", "one line"),
+        ("ADD THEN delay -1", "more than 0 seconds"),
+    ],
+)
+def test_what_the_command_does_not_understand_is_refused(words: str, text: str) -> None:
+    with miniredis.start(enable_debug_command="yes") as server, server.client() as client:
+        with pytest.raises(redis.ResponseError, match=text):
+            client.execute_command("DEBUG", "FAULT", *words.split())
+        assert not len(server.faults)
+
+
+def test_the_command_is_refused_unless_it_is_enabled(server: Any, connect: Connect) -> None:
+    with pytest.raises(redis.ResponseError, match="DEBUG command not allowed"):
+        connect().execute_command("DEBUG", "FAULT", "ADD", "THEN", "cut")
+    assert not len(server.faults)
 
 
 def miniredis_socket(server: Any) -> socket.socket:
     return socket.create_connection((server.host, server.port), timeout=20)
+
+
+def read(sock: socket.socket, size: int) -> bytes:
+    return sock.recv(size, socket.MSG_WAITALL)
 
 
 def read_all(sock: socket.socket) -> bytes:

@@ -13,6 +13,7 @@ from ..numbers import MAX, leading_integer
 from ..registry import command
 from ..replies import OK, Encoded, Reply, status
 from ..session import Session
+from .faulting import debug_fault
 from .objects import encoding, idle_seconds, reference_count
 from .reloading import debug_loadaof, debug_reload
 
@@ -159,6 +160,7 @@ ANY_NUMBER: Final = 0
 PARTS: Final[dict[tuple[bytes, int], Part]] = {
     (b"DIGEST", 2): debug_digest,
     (b"DIGEST-VALUE", ANY_NUMBER): debug_digest_value,
+    (b"FAULT", ANY_NUMBER): debug_fault,
     (b"LOADAOF", 2): debug_loadaof,
     (b"OBJECT", 3): debug_object,
     (b"PROTOCOL", 3): debug_protocol,
