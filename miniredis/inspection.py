@@ -1,17 +1,12 @@
-"""Looking into a server from a test, without a client: its keys, its blocked clients, and what happens."""
+"""Looking into a server of this process, without a client: keys, blocked clients, and what happens."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .engine.hashes import HashValue
-from .engine.rqueues import RQueue
-from .engine.sets import SetValue
-from .engine.sorted_sets import SortedSet
-from .engine.stream_nodes import id_text
-from .engine.streams import Stream
+from .contents import Contents, Entry, entry_of
+from .engine.own_requests import run_own
 from .recordings import Recording
 
 if TYPE_CHECKING:
@@ -20,10 +15,6 @@ if TYPE_CHECKING:
     from .tick_runner import TickRunner
 
 __all__ = ["BlockedClient", "Inspected", "Snapshot"]
-
-Entry: TypeAlias = tuple[bytes, list[bytes]]
-Content: TypeAlias = bytes | list[bytes] | set[bytes] | dict[bytes, bytes] | dict[bytes, float] | list[Entry]
-"""What a key holds: see ``Inspected.content``."""
 
 OWN_THREAD: Final = (
     "the server runs on this very thread, so nothing can happen while it waits; "
@@ -56,28 +47,24 @@ class Snapshot:
         self._keyspace = keyspace
 
 
-class Inspected:
+class Inspected(Contents):
     """What a test sees of a server. All methods may be called from any thread."""
 
     _runner: TickRunner
 
-    def content(self, key: str | bytes, database: int = 0) -> Content | None:
-        """What a key holds, as redis-py would return it; None if there is no such key.
-
-        A string is bytes, a list a list, a set a set, a hash a dict, a sorted set a dict from members to
-        scores. A stream is a list of its entries, each an id and its fields and values in order; a queue of
-        RedisMQ is a list of the messages that were not delivered yet.
-        """
-        name = key.encode() if isinstance(key, str) else key
+    def _entry(self, key: bytes, database: int) -> Entry | None:
         with self._runner.lock:
             db = self._database(database)
-            return shown(db.values[name]) if db.is_alive(name) else None
+            return entry_of(key, db.values[key], db.deadlines.get(key)) if db.is_alive(key) else None
 
-    def dump(self, database: int = 0) -> dict[bytes, Content]:
-        """All keys of a database, each with its ``content``."""
+    def _entries(self, database: int) -> list[Entry]:
         with self._runner.lock:
             db = self._database(database)
-            return {key: shown(db.values[key]) for key in db.live_keys()}
+            return [entry_of(key, db.values[key], db.deadlines.get(key)) for key in db.live_keys()]
+
+    def _write(self, requests: list[list[bytes]], database: int) -> None:
+        self._database(database)
+        self._runner.act_between_commands(lambda now: run_own(self._runner.engine, database, requests, now))
 
     def snapshot(self) -> Snapshot:
         """All keys of all databases as they are now, with their expiry, without scripts and functions."""
@@ -163,19 +150,3 @@ def as_blocked(waiter: Waiter) -> BlockedClient:
     return BlockedClient(
         session.id, session.name.decode(errors="replace"), command, waiter.keys, waiter.database
     )
-
-
-def shown(value: Any) -> Content:
-    return SHOWN[type(value)](value)
-
-
-SHOWN: Final[dict[type, Callable[[Any], Content]]] = {
-    bytes: bytes,
-    bytearray: bytes,
-    deque: list,
-    SetValue: lambda value: set(value.members),
-    HashValue: lambda value: dict(value.fields),
-    SortedSet: lambda value: dict(value.scores),
-    Stream: lambda value: [(id_text(number), list(content)) for number, content in value.walk()],
-    RQueue: lambda value: [payload for _, payload in value.undelivered],
-}

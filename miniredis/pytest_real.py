@@ -18,8 +18,9 @@ import redis
 
 from conformance.targets import NotInstalledError, Target, target_named
 
+from .contents import Contents, Entry
 from .handle import Place
-from .inspection import BlockedClient, Content
+from .inspection import BlockedClient
 from .remote import RemoteServer
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def server_of(target: Target) -> Iterator[RealServer]:
         server.reset()
 
 
-class RealServer(RemoteServer):
+class RealServer(RemoteServer, Contents):
     """A real Redis, with those parts of the handle of miniredis that it can have.
 
     The others (``ONLY_MINIREDIS``) skip the test that asks for them.
@@ -122,16 +123,23 @@ class RealServer(RemoteServer):
         seconds, microseconds = self._own.time()
         return dt.datetime.fromtimestamp(seconds, dt.UTC) + dt.timedelta(microseconds=microseconds)
 
-    def content(self, key: str | bytes, database: int = 0) -> Content | None:
-        """As ``Server.content``."""
+    def _entry(self, key: bytes, database: int) -> Entry | None:
         with self.client(db=database, protocol=2) as client:
-            return content_of(client, key)
+            return entry_of(client, key)
 
-    def dump(self, database: int = 0) -> dict[bytes, Content]:
-        """As ``Server.dump``."""
+    def _entries(self, database: int) -> list[Entry]:
         with self.client(db=database, protocol=2) as client:
-            found = {key: content_of(client, key) for key in client.scan_iter()}
-            return {key: content for key, content in found.items() if content is not None}
+            found = [entry_of(client, key) for key in client.scan_iter()]
+            return [entry for entry in found if entry is not None]
+
+    def _write(self, requests: list[list[bytes]], database: int) -> None:
+        with self.client(db=database) as client, client.pipeline() as pipe:
+            for request in requests:
+                pipe.execute_command(*request)
+            try:
+                pipe.execute()
+            except redis.ResponseError as error:
+                raise ValueError(str(error)) from None
 
     def snapshot(self) -> RealSnapshot:
         """As ``Server.snapshot``."""
@@ -184,12 +192,19 @@ def as_blocked(told: dict[str, str]) -> BlockedClient:
     return BlockedClient(int(told["id"]), told["name"], told["cmd"], (), int(told["db"]))
 
 
-def content_of(client: Any, key: str | bytes) -> Content | None:
+def entry_of(client: Any, key: bytes) -> Entry | None:
     kind = client.type(key).decode()
     if kind not in READERS:
         return None
-    content: Content = READERS[kind](client, key)
-    return content
+    left = client.pttl(key)
+    seconds, microseconds = client.time()
+    expires = seconds * 1000 + microseconds // 1000 + left if left >= 0 else None
+    return Entry(key, kind, READERS[kind](client, key), expires)
+
+
+def stream_of(client: Any, key: bytes) -> Any:
+    client.response_callbacks.pop("XRANGE", None)  # it keeps one of several fields of the same name
+    return client.execute_command("XRANGE", key, "-", "+")
 
 
 READERS: Final[dict[str, Any]] = {
@@ -198,9 +213,7 @@ READERS: Final[dict[str, Any]] = {
     "set": lambda client, key: set(client.smembers(key)),
     "hash": lambda client, key: client.hgetall(key),
     "zset": lambda client, key: dict(client.zrange(key, 0, -1, withscores=True)),
-    "stream": lambda client, key: [
-        (number, [each for pair in fields.items() for each in pair]) for number, fields in client.xrange(key)
-    ],
+    "stream": lambda client, key: [(number, fields) for number, fields in stream_of(client, key)],
 }
 """How to read each type."""
 

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from .arguments import DirectiveValue, check_loop, checked_config
 from .clock import ClockChoice, HeldClock, chosen
+from .contents import Contents, Entry
 from .faults import Fault, Faults, Rule
 from .forks import leave_to_parent_on_fork
 from .handle import Place
-from .inspection import BlockedClient, Content, Snapshot
+from .inspection import BlockedClient, Snapshot
 from .recordings import Call, Recording
 from .remote import RemoteServer
 from .tick_runner import PARENTS
@@ -299,7 +300,7 @@ class RemoteSnapshot(Snapshot):
         weakref.finalize(self, child.forget, reference.number)
 
 
-class SpawnedServer(RemoteServer):
+class SpawnedServer(RemoteServer, Contents):
     """A server in a process of its own; ``spawn`` makes it. It has what the handle of ``start`` has.
 
     ``stop``, or leaving its ``with`` block, ends the process. All methods but ``stop`` raise ``RuntimeError``
@@ -344,15 +345,16 @@ class SpawnedServer(RemoteServer):
         """As ``Server.fast_forward``."""
         self._ask("fast_forward", seconds)
 
-    def content(self, key: str | bytes, database: int = 0) -> Content | None:
-        """As ``Server.content``."""
-        content: Content | None = self._ask("content", key, database)
-        return content
+    def _entry(self, key: bytes, database: int) -> Entry | None:
+        entry: Entry | None = self._ask("_entry", key, database)
+        return entry
 
-    def dump(self, database: int = 0) -> dict[bytes, Content]:
-        """As ``Server.dump``."""
-        keys: dict[bytes, Content] = self._ask("dump", database)
-        return keys
+    def _entries(self, database: int) -> list[Entry]:
+        entries: list[Entry] = self._ask("_entries", database)
+        return entries
+
+    def _write(self, requests: list[list[bytes]], database: int) -> None:
+        self._ask("_write", requests, database)
 
     def snapshot(self) -> Snapshot:
         """As ``Server.snapshot``; the keys stay in the server's process."""
