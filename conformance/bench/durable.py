@@ -8,17 +8,27 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..targets import NoRealRedisError, find_real_redis, free_port
 from ..wire import RawConnection, encode
 from .model import Measure, MissingError, Pair
-from .servers import durable
+from .servers import durable, processor_seconds
 from .workbench import Workbench
 
-__all__ = ["loading", "replaying", "saving"]
+__all__ = ["ELEMENTS", "loading", "replaying", "saving"]
+
+Element: TypeAlias = Callable[[int], str]
+"""What stands in a list, by its index. Elements differ: redis-server compresses equal ones to nothing."""
+
+ELEMENTS: Final[dict[str, Element]] = {
+    "even texts": lambda number: f"job:{number:07}",
+    "uneven texts": lambda number: f"job:{number:0{7 + number % 54}}",
+    "integers": str,
+}
 
 PATIENCE: Final = 120.0
 """Seconds that a server may take to load."""
@@ -111,35 +121,35 @@ def commands(count: int) -> Iterator[bytes]:
         yield encode(name, f"{key}:{number % KEYS}", *words, str(number))
 
 
-def saving(count: int) -> Measure:
+def saving(count: int, element: Element) -> Measure:
     """Seconds that SAVE takes for a list of so many elements."""
-    return of_snapshot(count, loads=False)
+    return of_snapshot(count, element, loads=False)
 
 
-def loading(count: int) -> Measure:
-    """Seconds until a server answers that has a list of so many elements in its RDB file."""
-    return of_snapshot(count, loads=True)
+def loading(count: int, element: Element) -> Measure:
+    """Seconds of processor time that loading such a list takes, beyond those of a start without data."""
+    return of_snapshot(count, element, loads=True)
 
 
-def of_snapshot(count: int, *, loads: bool) -> Measure:
+def of_snapshot(count: int, element: Element, *, loads: bool) -> Measure:
     def measure(bench: Workbench) -> Generator[Pair]:
         real()
 
         def once(program: str, folder: Path) -> float:
             flags = ("--dbfilename", "dump.rdb")
             with loaded(program, folder, *flags) as (client, _):
-                left = bench.effort.scaled(count)
-                while left > 0:
-                    client.command("RPUSH", "list", *["0123456789"] * min(PIECE, left))
-                    left -= PIECE
+                without = processor_seconds(client)
+                elements = map(element, range(bench.effort.scaled(count)))
+                while piece := [*islice(elements, PIECE)]:
+                    client.command("RPUSH", "list", *piece)
                 begin = perf_counter()
                 if (reply := client.command("SAVE")) != b"+OK\r\n":
                     raise OSError(f"{program} does not save: {reply!r}")
                 saved = perf_counter() - begin
             if not loads:
                 return saved
-            with loaded(program, folder, *flags) as (_, seconds):
-                return seconds
+            with loaded(program, folder, *flags) as (client, _):
+                return processor_seconds(client) - without
 
         for _ in bench.turns():
             yield from each_side(once)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Final
 
-from .durable import loading, replaying, saving
+from .durable import ELEMENTS, loading, replaying, saving
 from .durable_queues import PROCESSES, QUEUES, beside_durable
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
@@ -21,7 +21,7 @@ from .inprocess import in_process_rates
 from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per
-from .model import Row, Target
+from .model import Measure, Row, Target
 from .queues import (
     beside_multiprocessing,
     between_processes,
@@ -184,12 +184,19 @@ def durable_rows() -> Iterator[Row]:
         )  # fmt: skip
     for name, what, bound, measure in (
         ("replay", "start with an append-only file of 1,000,000 commands", 3.0, replaying(1_000_000)),
-        ("save", "SAVE of a list of 1,000,000 elements", 5.0, saving(1_000_000)),
-        ("load", "start with an RDB file of a list of 1,000,000 elements", 5.0, loading(1_000_000)),
+        *snapshots(),
     ):
         yield Row(
             f"durable-{name}", "durable", what, "s", "redis-server", Target(bound, at_least=False), measure
         )
+
+
+def snapshots() -> Iterator[tuple[str, str, float, Measure]]:
+    """RDB files of long lists: the name of the row, what is measured, the target, and how."""
+    for what, element in ELEMENTS.items():
+        list_of, name = f"a list of 1,000,000 {what}", what.replace(" ", "-")
+        yield f"save-{name}", f"SAVE of {list_of}", 5.0, saving(1_000_000, element)
+        yield f"load-{name}", f"processor time to load {list_of}", 5.0, loading(1_000_000, element)
 
 
 def queue_rows() -> Iterator[Row]:

@@ -22,10 +22,17 @@ from ..targets.processes import START_LIMIT, at_free_port, end, start_real
 from ..wire import RawConnection
 from .model import MissingError
 
-__all__ = ["SERVERS", "RunningServer"]
+__all__ = ["SERVERS", "RunningServer", "processor_seconds"]
 
 CROWD: Final = ("--maxclients", "20000")
 """Room for all clients of the rows with crowds."""
+
+
+def processor_seconds(client: RawConnection) -> float:
+    """The processor time that a server has used since it was started, as INFO tells."""
+    lines = client.command("INFO", "cpu").decode().split("\r\n")
+    told = dict(line.split(":", 1) for line in lines if ":" in line)
+    return float(told["used_cpu_sys"]) + float(told["used_cpu_user"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,8 @@ class RunningServer:
 
     def cpu_seconds(self) -> float:
         """The processor time it has used so far, its own and the system's on its behalf, as INFO tells."""
-        lines = self.ask("INFO", "cpu").decode().split("\r\n")
-        told = dict(line.split(":", 1) for line in lines if ":" in line)
-        return float(told["used_cpu_sys"]) + float(told["used_cpu_user"])
+        with self.connect() as client:
+            return processor_seconds(client)
 
     def resident_bytes(self) -> int:
         """Its resident memory, as the system tells.

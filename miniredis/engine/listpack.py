@@ -1,7 +1,7 @@
 """The listpack: Redis's encoding of small strings and integers in one block of bytes.
 
 Packed values are dumped as listpacks. A stream's nodes are listpacks, too; their size in bytes decides when
-a new node begins. So sizes can be computed without encoding.
+a new node begins. So sizes can be computed without encoding. ``listpack_bulk`` packs and reads many at once.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from .numbers import fits, parse_integer
 
 __all__ = [
     "EMPTY",
+    "END",
     "HEADER",
+    "LONGEST_INTEGER",
     "UNCOUNTED",
     "around",
     "back_length_size",
     "element_size",
-    "even_body",
     "framed",
     "integer_size",
     "pack",
     "pack_element",
     "pack_integer",
-    "pack_strings",
 ]
 
 END: Final = b"\xff"
@@ -48,10 +48,7 @@ LONGEST_INTEGER: Final = 20
 """A longer text is not a 64-bit integer."""
 
 DIGITS: Final = b"0123456789"
-STARTS: Final = b"-123456789"
-"""What an integer ends with, and begins with if it has several bytes."""
-
-NO_STARTS: Final = bytes(set(range(256)) - set(STARTS))
+"""What an integer ends with."""
 
 BACK_LENGTHS: Final = ((127, 1), (16382, 2), (2097150, 3), (268435454, 4))
 """The largest size of an element whose back length takes a number of bytes."""
@@ -149,22 +146,6 @@ def pack(elements: Sequence[bytes]) -> bytes:
     return framed(b"".join(elements), len(elements))
 
 
-def pack_strings(texts: Sequence[bytes]) -> bytes:
-    """A listpack of strings."""
-    return framed(even_body(texts) or b"".join(map(pack_element, texts)), len(texts))
-
-
-def even_body(texts: Sequence[bytes]) -> bytes:
-    """Strings as elements, packed at once; nothing unless they are of one size, and no integers."""
-    size = len(texts[0]) if texts else 0
-    if size < 2 or len(texts[-1]) != size or set(map(len, texts)) != {size}:
-        return b""
-    head, tail = around(size)
-    body = head + (tail + head).join(texts) + tail
-    firsts = body[len(head) :: len(head) + size + len(tail)]
-    return b"" if size <= LONGEST_INTEGER and firsts.translate(None, NO_STARTS) else body
-
-
-def framed(body: bytes, count: int) -> bytes:
+def framed(body: bytes | memoryview, count: int) -> bytes:
     """A listpack of so many elements, which are packed and side by side."""
     return b"".join((HEADER.pack(len(body) + EMPTY, min(count, UNCOUNTED)), body, END))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from itertools import product
 
 import pytest
 
-from miniredis.engine.listpack import pack, pack_element, pack_integer, pack_strings
+from miniredis.engine.listpack import pack, pack_element, pack_integer
+from miniredis.engine.listpack_bulk import bulk_elements, pack_strings
 from miniredis.engine.rdb.lists import BATCH, NODE, PLAIN, nodes
-from miniredis.engine.rdb.packed import even_texts, listpack_elements, read_listpack
+from miniredis.engine.rdb.packed import listpack_elements, read_listpack
 from miniredis.engine.rdb.reader import BadDataError, Reader
 
 COUNT = 40
@@ -31,9 +33,40 @@ SAME_SIZE: dict[str, Callable[[int], bytes]] = {
     "4096 bytes": lambda number: b"%04096x" % number,
 }
 
+ALIKE: dict[str, Callable[[int], bytes]] = {
+    **{
+        f"{bits} bits, {'negative' if sign < 0 else 'positive'}": (
+            lambda number, sign=sign, bits=bits: b"%d" % (sign * ((1 << bits - 1) - 1 - number))  # type: ignore[misc]
+        )
+        for bits in (8, 13, 16, 24, 32, 64)
+        for sign in (1, -1)
+    },
+    "the least": lambda number: b"%d" % (number - (1 << 63)),
+    "beyond 64 bits": lambda number: b"%d" % ((1 << 63) + number),
+    "some beyond 64 bits": lambda number: b"%d" % ((1 << 63) - 20 + number),
+}
+"""Integers of one form, and what only looks like one."""
 
-@pytest.mark.parametrize("text", SAME_SIZE.values(), ids=SAME_SIZE)
-def test_texts_of_one_size_are_packed_and_read_as_if_one_by_one(text: Callable[[int], bytes]) -> None:
+UNLIKE: dict[str, Callable[[int], bytes]] = {
+    "integers of all sizes": lambda number: b"%d" % (1 << number),
+    "around zero": lambda number: b"%d" % (number - COUNT // 2),
+    "half of them negative": lambda number: b"%d" % (1_000_000 * (-1) ** number),
+    "zeros": lambda number: (b"0", b"00", b"-0", b"01", b"-01")[number % 5],
+    "a zero before one": lambda number: b"0%d" % number if number == 20 else b"%d" % number,
+    "what int() takes": lambda number: (b"1", b"1_0", b"+1", b" 1", b"1\n", b"", b",", b"1,2")[number % 8],
+    "signs": lambda number: b"-" * number,
+    "texts of several sizes": lambda number: b"x" * number,
+    "texts of many sizes": lambda number: b"x" * (number * number),
+    "integers among texts": lambda number: b"%d" % number if number % 3 else b"x" * number,
+    "a text behind integers": lambda number: b"%d" % number if number < COUNT - 1 else b"x",
+}
+"""What is of several forms."""
+
+TEXTS = SAME_SIZE | ALIKE | UNLIKE
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_texts_are_packed_and_read_at_once_as_if_one_by_one(text: Callable[[int], bytes]) -> None:
     texts = [text(number) for number in range(COUNT)]
     packed = pack_strings(texts)
     assert packed == pack([*map(pack_element, texts)])
@@ -43,12 +76,36 @@ def test_texts_of_one_size_are_packed_and_read_as_if_one_by_one(text: Callable[[
 @pytest.mark.parametrize("size", [1, 10, 63, 64, 125, 4095])
 def test_many_texts_of_one_size_are_read_at_once(size: int) -> None:
     texts = [b"%c" % (97 + number % 26) * size for number in range(COUNT)]
-    assert [*even_texts(pack_strings(texts), COUNT)] == texts
+    assert [*bulk_elements(pack_strings(texts), COUNT)] == texts
 
 
-@pytest.mark.parametrize("size", [1, 10, 64])
-def test_damage_is_found_alike_at_once_and_one_by_one(size: int) -> None:
-    packed = pack_strings([b"x" * size] * 16)
+@pytest.mark.parametrize("bits", [16, 24, 32, 64])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_many_integers_of_one_form_are_read_at_once(sign: int, bits: int) -> None:
+    texts = [b"%d" % (sign * ((1 << bits - 1) - 1 - number)) for number in range(COUNT)]
+    assert bulk_elements(pack_strings(texts), COUNT) == texts
+
+
+def test_short_texts_of_several_sizes_are_read_at_once() -> None:
+    texts = [b"x" * size for size in range(64)]
+    assert [*bulk_elements(pack_strings(texts), 64)] == texts
+
+
+DAMAGED = {
+    "letters": [b"x"] * 16,
+    "10 bytes": [b"x" * 10] * 16,
+    "64 bytes": [b"x" * 64] * 16,
+    "several sizes": [b"x" * size for size in range(16)],
+    "16 bits": [b"%d" % number for number in range(10_000, 10_016)],
+    "24 bits": [b"%d" % number for number in range(1_000_000, 1_000_016)],
+    "64 bits": [b"%d" % number for number in range(10**12, 10**12 + 16)],
+    "several forms": [b"%d" % (-5) ** number for number in range(16)],
+}
+
+
+@pytest.mark.parametrize("texts", DAMAGED.values(), ids=DAMAGED)
+def test_damage_is_found_alike_at_once_and_one_by_one(texts: list[bytes]) -> None:
+    packed = pack_strings(texts)
     for at, byte in product(range(len(packed)), (0, 1, 0x40, 0xFF)):
         damaged = packed[:at] + bytes([packed[at] ^ byte]) + packed[at + 1 :]
         for data in (damaged, packed[:at]):
@@ -63,10 +120,10 @@ def outcome(data: bytes) -> list[bytes] | str:
 
 
 def one_by_one(data: bytes) -> list[bytes] | str:
-    """What it would be without ``even_texts``."""
+    """What it would be without ``bulk_elements``."""
     try:
         elements = listpack_elements(data)
-    except (IndexError, BadDataError):
+    except (IndexError, struct.error, BadDataError):
         return "bad"
     size, count = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:6], "little")
     return elements if size == len(data) and count == len(elements) else "bad"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..hashes import HashValue
-from ..listpack import pack_strings
+from ..listpack_bulk import pack_strings
 from ..numbers import MAX
 from ..packing import Packing
 from .kinds import HASH, HASH_LISTPACK

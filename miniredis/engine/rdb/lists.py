@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
-from ..listpack import even_body, framed, pack_strings
+from ..listpack import framed
+from ..listpack_bulk import even_body, pack_strings
 from .kinds import QUICKLIST_2
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
@@ -17,7 +18,7 @@ from .steps import Steps, strings
 if TYPE_CHECKING:
     from ..keyspace import ListValue
 
-__all__ = ["dump_list", "load_list", "load_nodes", "load_ziplist", "load_ziplists"]
+__all__ = ["dump_list", "load_list", "load_nodes", "load_ziplist", "load_ziplists", "parts_of_list"]
 
 PLAIN: Final = 1
 PACKED: Final = 2
@@ -32,8 +33,13 @@ BATCH: Final = 8192
 
 def dump_list(values: ListValue) -> bytes:
     """A list, in nodes."""
+    return b"".join(parts_of_list(values))
+
+
+def parts_of_list(values: ListValue) -> list[bytes]:
+    """The type, the number of nodes, and the nodes: a large list as a whole would be copied once more."""
     written = [*nodes(values)]
-    return b"".join([bytes([QUICKLIST_2]), length(len(written)), *written])
+    return [bytes([QUICKLIST_2]), length(len(written)), *written]
 
 
 def nodes(values: Iterable[bytes]) -> Iterator[bytes]:
@@ -42,9 +48,9 @@ def nodes(values: Iterable[bytes]) -> Iterator[bytes]:
     while batch := [*islice(rest, BATCH)]:
         run += batch
         body, at = even_body(run) if len(run[0]) <= NODE else b"", 0
-        width, most = len(body) // len(run), NODE // max(len(run[0]), 1)
+        width, most, view = len(body) // len(run), NODE // max(len(run[0]), 1), memoryview(body)
         for end in range(most, len(run), most) if body else ends_of(run):
-            yield packed(framed(body[at * width : end * width], most)) if body else node(run[at:end])
+            yield packed(framed(view[at * width : end * width], most)) if body else node(run[at:end])
             at = end
         del run[:at]
     if run:

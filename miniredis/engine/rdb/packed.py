@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from ..listpack import EMPTY, HEADER, UNCOUNTED, around, back_length_size
+from ..listpack import HEADER, UNCOUNTED, back_length_size
+from ..listpack_bulk import bulk_elements
 from .reader import BadDataError, Reader
 
 __all__ = ["END", "read_listpack", "read_ziplist"]
@@ -14,7 +15,14 @@ __all__ = ["END", "read_listpack", "read_ziplist"]
 END: Final = 0xFF
 
 ZIPLIST_INTEGERS: Final = {0xC0: 2, 0xD0: 4, 0xE0: 8, 0xF0: 3, 0xFE: 1}
-LISTPACK_INTEGERS: Final = {0xF1: struct.Struct("<h"), 0xF3: struct.Struct("<i"), 0xF4: struct.Struct("<q")}
+LISTPACK_INTEGERS: Final = {
+    0xF1: (struct.Struct("<h").unpack_from, 1, 0, 4),
+    0xF2: (struct.Struct("<i").unpack_from, 0, 8, 5),  # of three bytes, read together with the first one
+    0xF3: (struct.Struct("<i").unpack_from, 1, 0, 6),
+    0xF4: (struct.Struct("<q").unpack_from, 1, 0, 10),
+}
+"""By the first byte: what reads the integer and from where, by how much it is shifted, and its width."""
+
 SMALL_INTEGERS: Final = tuple(b"%d" % number for number in range(1 << 7))
 
 
@@ -65,26 +73,11 @@ def read_listpack(data: bytes) -> list[bytes]:
     """The elements of a listpack; raises ``BadDataError``."""
     try:
         size, count = HEADER.unpack_from(data)
-        elements = [*even_texts(data, count)] or listpack_elements(data)
+        elements = [*bulk_elements(data, count)] if count >= MANY else []
+        elements = elements or listpack_elements(data)
     except (IndexError, struct.error):  # it ends within an element
         raise BadDataError from None
     return checked(elements, size, count, data)
-
-
-def even_texts(data: bytes, count: int) -> Sequence[bytes]:
-    """The elements, read at once, if they are many and all of them texts of one size; else none."""
-    first = data[HEADER.size]
-    if count < MANY or not (0x80 <= first < 0xC0 or 0xE0 <= first < 0xF0):
-        return ()
-    size = first & 63 if first < 0xC0 else (first & 15) << 8 | data[HEADER.size + 1]
-    head, tail = around(size)
-    width = len(head) + size + len(tail)
-    if len(data) != EMPTY + count * width or data[-1] != END:
-        return ()
-    columns = [*enumerate(head, HEADER.size), *enumerate(tail, HEADER.size + len(head) + size)]
-    if any(data[at:-1:width] != bytes((byte,)) * count for at, byte in columns):
-        return ()
-    return struct.unpack(f"{HEADER.size}x" + f"{len(head)}x{size}s{len(tail)}x" * count + "x", data)
 
 
 def listpack_elements(data: bytes) -> list[bytes]:
@@ -102,24 +95,23 @@ def listpack_elements(data: bytes) -> list[bytes]:
             end = at + 1 + (first & 63)
             elements.append(data[at + 1 : end])
             at = end + 1
+        elif first < 0xE0:
+            value = (first & 31) << 8 | data[at + 1]
+            elements.append(b"%d" % (value - (1 << 13) if value >> 12 else value))
+            at += 3
         elif first in LISTPACK_INTEGERS:
-            form = LISTPACK_INTEGERS[first]
-            elements.append(b"%d" % form.unpack_from(data, at + 1)[0])
-            at += form.size + 2
+            read, begin, shift, width = LISTPACK_INTEGERS[first]
+            elements.append(b"%d" % (read(data, at + begin)[0] >> shift))
+            at += width
         else:
-            element, size = rare_element(data, at, first)
+            element, size = long_text(data, at, first)
             elements.append(element)
             at += size + back_length_size(size)
     return elements
 
 
-def rare_element(data: bytes, at: int, first: int) -> tuple[bytes, int]:
-    """An element of the other forms, and how many bytes it took."""
-    if first < 0xE0:
-        value = (first & 31) << 8 | data[at + 1]
-        return b"%d" % (value - (1 << 13) if value >> 12 else value), 2
-    if first == 0xF2:
-        return b"%d" % int.from_bytes(data[at + 1 : at + 4], "little", signed=True), 4
+def long_text(data: bytes, at: int, first: int) -> tuple[bytes, int]:
+    """A text of more than 63 bytes, and how many bytes it took."""
     if first > 0xF0:
         raise BadDataError
     if first < 0xF0:

@@ -7,15 +7,17 @@ type of a value: its key follows, then the value as DUMP writes it, for which se
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..keyspace import Database, Keyspace
+from ..keyspace import Database, Keyspace, Value
 from ..replication.history import Position
 from ..value_types import TYPES
 from ..version import VERSION as REDIS_VERSION
 from .crc64 import crc64
 from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
+from .lists import parts_of_list
 from .payload import VERSION
 from .reader import length, string
 from .strings import string_or_integer
@@ -53,15 +55,18 @@ def write(
         has_data: whether to write the keys.
         position: where the data are in the history that replicas and masters go on from.
     """
-    checksum, block = 0, bytearray()
+    checksum = size = 0
+    block: list[bytes | memoryview] = []
     for piece in pieces(keyspace, libraries, memory, position, aof_base=aof_base, has_data=has_data):
-        block += piece
-        if len(block) >= BLOCK:
-            yield (full := bytes(block))
+        block.append(piece)
+        size += len(piece)
+        if size >= BLOCK:
+            yield (full := b"".join(block))
             checksum = crc64(full, checksum)
             block.clear()
-    checksum = crc64(block, checksum)
-    yield bytes(block) + (checksum if has_checksum else 0).to_bytes(8, "little")
+            size = 0
+    checksum = crc64(b"".join(block), checksum)
+    yield b"".join(block) + (checksum if has_checksum else 0).to_bytes(8, "little")
 
 
 def pieces(
@@ -99,9 +104,17 @@ def aux(name: bytes, value: bytes) -> bytes:
 
 def keys_of(db: Database) -> Iterator[bytes | memoryview]:
     for key, value in db.values.items():
-        payload = TYPES[type(value)].dump(value)
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
-        yield payload[:1] + string_or_integer(key)
-        for at in range(1, len(payload), BLOCK):  # no large value is copied as a whole
-            yield memoryview(payload)[at : at + BLOCK]
+        kind, *parts = parts_of_list(value) if isinstance(value, deque) else parts_of(value)
+        yield kind
+        yield string_or_integer(key)
+        yield from parts
+
+
+def parts_of(value: Value) -> Iterator[bytes | memoryview]:
+    """A value as DUMP writes it: its type, and parts of a large one, which is not copied as a whole."""
+    payload = TYPES[type(value)].dump(value)
+    yield payload[:1]
+    for at in range(1, len(payload), BLOCK):
+        yield memoryview(payload)[at : at + BLOCK]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ..doubles import packed_text, parse_bound
-from ..listpack import pack_strings
+from ..listpack_bulk import pack_strings
 from ..numbers import MAX
 from ..packing import Packing
 from ..sorted_sets import SortedSet
