@@ -29,7 +29,9 @@ MODULES: Final = (
             "settings",
             "looking",
             "mending",
+            "healing",
             "receiving",
+            "refusals",
             "textbook",
         )
     ),

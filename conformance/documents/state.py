@@ -18,9 +18,12 @@ PRODUCER: Final = ":producer_free"
 
 CONSUMER: Final = ":consumer_free"
 
+COUNTERS: Final = tuple(
+    f":stats:{done}_{unit}" for done in ("produced", "consumed") for unit in ("messages", "bytes")
+)
+
 SUFFIXES: Final = (
-    "", ":bound", ":producer", ":consumer", PRODUCER, CONSUMER, ":stats:produced_messages",
-    ":stats:produced_bytes", ":stats:consumed_messages", ":stats:consumed_bytes", ":not_full", ":closed",
+    "", ":bound", ":producer", ":consumer", PRODUCER, CONSUMER, *COUNTERS, ":not_full", ":closed",
 )  # fmt: skip
 """The twelve keys, as what follows prefix and name."""
 
@@ -69,9 +72,7 @@ def count(env: Environment) -> int:
 
 def counters(env: Environment) -> list[int]:
     """Messages and bytes produced, messages and bytes consumed."""
-    return [
-        number(env, f"{done}_{unit}") for done in ("produced", "consumed") for unit in ("messages", "bytes")
-    ]
+    return [int(text(env, suffix) or 0) for suffix in COUNTERS]
 
 
 @contextmanager

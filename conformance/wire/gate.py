@@ -17,11 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+import hiredis
+
 from .address import Address
 from .connections import ReplyEnd
 from .relay import Relay
 
-__all__ = ["Act", "Gate", "Instead"]
+__all__ = ["Act", "Gate", "Instead", "loading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,24 @@ class Instead:
     """
 
     answer: Callable[[bytes], bytes | None]
+
+
+def loading(message: bytes) -> bytes | None:
+    """What a server answers that is loading its data, in transactions, too; None if it would not mind."""
+    reader = hiredis.Reader()
+    reader.feed(message)
+    answers, queued = [], False
+    while isinstance(words := reader.gets(), list):
+        name = words[0].upper()
+        if name in (b"MULTI", b"WATCH", b"UNWATCH", b"CLIENT"):
+            queued = queued or name == b"MULTI"
+            answers.append(b"+OK\r\n")
+        elif name == b"EXEC" and queued:
+            queued = False
+            answers.append(b"-EXECABORT Transaction discarded because of previous errors.\r\n")
+        else:
+            answers.append(b"-LOADING Redis is loading the dataset in memory\r\n")
+    return b"".join(answers) if any(answer.startswith(b"-") for answer in answers) else None
 
 
 Loss: TypeAlias = Literal["lose-message", "cut-message", "lose-reply", "cut-reply"]

@@ -212,7 +212,7 @@ def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Op
         if answer is not None:
             if error := problem(ctx, CONSUMER, answer):
                 raise error
-            scripts.note_refused(ctx, CONSUMER, answer, "the message is acknowledged")
+            scripts.note_refused(ctx, CONSUMER, answer, _SETTLED[outcome])
             return
     yield from holding(ctx, hold, _by_transaction(ctx, hold, outcome, size))
 
@@ -232,8 +232,15 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
         work = (_REMOVALS[outcome](ctx),)
         if outcome is not Settlement.REQUEUED:
             work = (*work, *effects(ctx, 1, size, bound, length))
-    yield from _settle(ctx, hold, work)
+    yield from _settle(ctx, hold, outcome, work)
 
+
+#: What a warning says of the message.
+_SETTLED: Final = {
+    Settlement.REQUEUED: "the message is put back",
+    Settlement.ACKNOWLEDGED: "the message is acknowledged",
+    Settlement.REJECTED: "the message is rejected",
+}
 
 #: The command that takes the message out of ``:unacked``.
 _REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
@@ -243,7 +250,7 @@ _REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
 }
 
 
-def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[None]:
+def _settle(ctx: Context, hold: Hold, outcome: Settlement, work: tuple[Command, ...]) -> Operation[None]:
     result = yield from finish(ctx, hold, work)
     if result is None:
         (holder,) = check((yield Batch(((b"GET", ctx.keys.consumer),))))
@@ -251,4 +258,4 @@ def _settle(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[No
     check(result[: 1 if work else 0])
     hold.unacked = 0
     stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
-    note_uncounted(ctx, "the message is acknowledged", first_error(result), CONSUMER if stuck else None)
+    note_uncounted(ctx, _SETTLED[outcome], first_error(result), CONSUMER if stuck else None)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import hiredis
 import redis
 
 from conformance.targets import Address
-from conformance.wire.gate import Act, Gate, Instead
+from conformance.wire.gate import Act, Gate, Instead, loading
 
 from .conftest import Server, execute, until
 
@@ -99,24 +98,6 @@ class Fault:
         """It is over, at the latest."""
         if self.end:
             self.end(server)()
-
-
-def loading(message: bytes) -> bytes | None:
-    """What a server answers that is loading its data, in transactions, too; None if it would not mind."""
-    reader = hiredis.Reader()
-    reader.feed(message)
-    answers, queued = [], False
-    while isinstance(words := reader.gets(), list):
-        name = words[0].upper()
-        if name in (b"MULTI", b"WATCH", b"UNWATCH", b"CLIENT"):
-            queued = queued or name == b"MULTI"
-            answers.append(b"+OK\r\n")
-        elif name == b"EXEC" and queued:
-            queued = False
-            answers.append(b"-EXECABORT Transaction discarded because of previous errors.\r\n")
-        else:
-            answers.append(b"-LOADING Redis is loading the dataset in memory\r\n")
-    return b"".join(answers) if any(answer.startswith(b"-") for answer in answers) else None
 
 
 def forbidden(*words: str) -> Fault:

@@ -15,6 +15,7 @@ from ...judging.environment import Environment, expect, expect_error
 from ..registry import check
 from ..state import (
     CONSUMER,
+    COUNTERS,
     PRODUCER,
     contents,
     count,
@@ -29,11 +30,14 @@ from . import HOLD, RECEIVE, decided, ours
 INTERVAL: Final = 0.05
 """Seconds between two looks of our client at a holder, in place of five."""
 
+WAIT: Final = 0.02
+"""Seconds that our client waits at a time, in place of one."""
+
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """Our client takes its second look at a holder soon."""
-    with mock.patch.object(liveness, "PROBE_INTERVAL", INTERVAL):
+    """Our clients that are made in the block look often, and take their second look at a holder soon."""
+    with mock.patch.object(liveness, "PROBE_INTERVAL", INTERVAL), mock.patch("pressure.queue.SLICE", WAIT):
         yield
 
 
@@ -220,16 +224,12 @@ COUNTED: Final = (
 """Messages and bytes produced, messages and bytes consumed of a queue with 3 messages of 3 bytes, what a repair
 makes of them, and what it tells."""
 
-NAMES: Final = tuple(
-    f":stats:{done}_{unit}" for done in ("produced", "consumed") for unit in ("messages", "bytes")
-)
-
 
 @check("decided.repair-corrects")
 def counts_what_was_not_counted(env: Environment) -> None:
     with refilled(env, 0, VALUES) as queue:
         for given, right, *done in COUNTED:
-            for name, number in zip(NAMES, given.split(), strict=True):
+            for name, number in zip(COUNTERS, given.split(), strict=True):
                 env.redis.set(env.queue_key(name), number)
             expect(told(queue.repair()), (tuple(done), ()), f"what is told of the counters {given}")
             expect(

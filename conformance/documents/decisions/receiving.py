@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count as numbers
+from itertools import product
 from typing import Any
 
-from pressure import QueueClosedError, QueueInUseError
+from pressure import QueueClosedError, QueueDoesNotExistError, QueueFullError, QueueInUseError
 
 from ...clients.textbook import LATER, Textbook
 from ...judging.environment import Environment, expect, expect_error
@@ -173,3 +176,73 @@ def large_messages_are_received(env: Environment) -> None:
                 expect(gist(message.data), gist(value), f"what is received of {gist(value)}")
     expect((values(env), length(env, ":unacked")), ([], 0), "what is left")
     expect_roles_free(env)
+
+
+@decided("decided.rejected", "room for 'additional data reliability'", needs=RECEIVE)
+def is_kept_apart(env: Environment) -> None:
+    """A rejected message counts as consumed, and is kept apart until it is put again, the oldest first."""
+    messages = [b"%d" % number * number for number in range(4)]
+    for number, most in product(range(4), range(1, 5)):
+        some = messages[:number]
+        with rejecting(env, 0, some) as queue:
+            expect(queue.rejected(most), some[:most], f"up to {most} rejected messages of {number}")
+            size = sum(map(len, some))
+            expect(
+                counters(env), [len(some), size, len(some), size], f"counters of {number} rejected messages"
+            )
+            expect(queue.redrive(most), len(some[:most]), f"how many of {number} are put again, up to {most}")
+            expect(
+                (values(env), queue.rejected(9)), (some[:most], some[most:]), "what waits, what is rejected"
+            )
+            again = [*some, *some[:most]]
+            expect(counters(env)[:2], [len(again), sum(map(len, again))], "messages and bytes produced")
+
+
+@contextmanager
+def rejecting(env: Environment, bound: int, messages: list[bytes]) -> Iterator[Any]:
+    """Our client of a queue whose messages were rejected, and which is gone after the block."""
+    with ours(env) as queue:
+        queue.create(bound)
+        for each in messages:
+            queue.put(each)
+            with queue.receive() as message:
+                message.reject()
+        yield queue
+        queue.delete()
+
+
+@check("decided.rejected")
+def is_put_again_by_two(env: Environment) -> None:
+    """Another client puts some again between any two messages of the one: none is lost, and one at most is doubled."""
+    for moment in numbers(1):
+        with rejecting(env, 0, [b"1", b"2", b"3"]) as other:
+
+            def put_again_too(other: Any = other) -> None:
+                with suppress(QueueInUseError):
+                    other.redrive(2, block=False)
+
+            queue: Any
+            queue, gate = env.gated()
+            gate.arm(moment, put_again_too)
+            queue.redrive(3)
+            gate.disarm()
+            other.redrive(3)
+            expect((sorted(set(values(env))), other.rejected(9)), ([b"1", b"2", b"3"], []), "what waits")
+            expect(len(values(env)) in {3, 4}, True, f"{values(env)} wait, put again by two")
+            if gate.messages < moment:
+                return
+
+
+@check("decided.rejected")
+def is_put_again_as_long_as_there_is_room(env: Environment) -> None:
+    for bound in (1, 2, 3):
+        with rejecting(env, bound, [b"1", b"2", b"3"]) as queue:
+            error = env.start(lambda queue=queue: queue.redrive(9, timeout=0.02)).error("a redrive")  # type: ignore[misc]
+            seen = (type(error), getattr(error, "done", None))
+            wanted = (QueueFullError, bound) if bound < 3 else (type(None), None)
+            expect(seen, wanted, f"how a redrive ends with a bound of {bound}, and what it has done")
+            expect(
+                (len(values(env)), len(queue.rejected(9))), (bound, 3 - bound), "what waits, what is rejected"
+            )
+    with ours(env) as queue, expect_error(QueueDoesNotExistError, "a redrive of no queue"):
+        queue.redrive(1)

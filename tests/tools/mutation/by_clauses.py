@@ -32,15 +32,18 @@ which a client finds that nobody holds a role, and frees it."""
 HUNG: Final = 5.0
 """Seconds after which a check counts as hung."""
 
+RECORDED: Final = 60.0
+"""The same while lines are recorded, which takes ten times as long."""
+
 MOST_MEMORY: Final = 4 << 30
 """Bytes that a mutant may allocate."""
 
 
-def hurry() -> None:
-    """Has less patience than a server deserves that may be right."""
+def hurry(limit: float) -> None:
+    """Has less patience than a server deserves that may be right, and so many seconds for a check."""
     for module in (environment, connections):
         vars(module)["PATIENCE"] = PATIENCE
-    vars(runner).update(CHECK_LIMIT=HUNG, ANSWER_LIMIT=PATIENCE)
+    vars(runner).update(CHECK_LIMIT=limit, ANSWER_LIMIT=PATIENCE)
     vars(wire)["SHORTEN"] = 0.5
     vars(importlib.import_module("pressure.protocol.liveness"))["PROBE_INTERVAL"] = 0.05
 
@@ -49,7 +52,7 @@ def main(order: dict[str, Any]) -> None:
     """Carries out an order."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     if order["hurried"]:
-        hurry()
+        hurry(RECORDED if order["records"] else HUNG)
     recorder = Recorder() if order["records"] else None
     with target_named("embedded").up() as address:
         judging = cache(lambda flavour: Judging(address, FLAVOURS[flavour]))

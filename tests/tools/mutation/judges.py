@@ -30,6 +30,9 @@ OURS: Final = {*OF_CLIENTS, "distributed-queues", "redismq"}
 TRIAL: Final = 120.0
 """Seconds that the suite may take to judge a mutant."""
 
+RECORD: Final = 1200.0
+"""Seconds that it may take to record what a part of the clauses execute."""
+
 REQUESTS: Final = 180_000
 """Requests in which the comparison has to find a mutant: a minute has room for them, however busy the machine is."""
 
@@ -116,8 +119,12 @@ class Suite:
         self, bench: Bench, clauses: Sequence[str], *, stops: bool, records: bool
     ) -> tuple[list[list], str]:  # type: ignore[type-arg]
         order = {"clauses": clauses, "stops": stops, "hurried": self._hurried, "records": records}
-        _, printed = bench.run(["-m", "tests.tools.mutation.by_clauses", json.dumps(order)], TRIAL)
-        return [json.loads(line) for line in printed.splitlines() if line.startswith('["')], printed
+        limit = RECORD if records else TRIAL
+        _, printed = bench.run(["-m", "tests.tools.mutation.by_clauses", json.dumps(order)], limit)
+        rows = [json.loads(line) for line in printed.splitlines() if line.startswith('["')]
+        if records and len(rows) < len(clauses):
+            raise RuntimeError(f"only {len(rows)} of {len(clauses)} clauses were recorded\n{printed[-2000:]}")
+        return rows, printed
 
 
 def in_reach(file: str, files: Collection[str]) -> bool:

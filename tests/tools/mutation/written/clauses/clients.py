@@ -10,6 +10,34 @@ __all__ = ["CLIENTS"]
 
 CLIENTS: Final = (
     Mutant(
+        "does not tell what it could not count",
+        "pressure/protocol/scripts.py",
+        "    refused = answer.stuck or answer.uncounted\n",
+        "    refused = answer.stuck\n",
+        ("decided.refused",),
+    ),
+    Mutant(
+        "keeps rejected messages in the wrong order",
+        "pressure/protocol/lua.py",
+        "call('LMOVE', KEYS[9], KEYS[10], 'RIGHT', 'LEFT')",
+        "call('LMOVE', KEYS[9], KEYS[10], 'RIGHT', 'RIGHT')",
+        ("decided.rejected",),
+    ),
+    Mutant(
+        "frees no role that a dead client holds",
+        "pressure/protocol/healing.py",
+        "    if not ctx.heal:\n",
+        "    if ctx.heal:\n",
+        ("decided.heals",),
+    ),
+    Mutant(
+        "holds a role for ever in spite of its lease",
+        "pressure/protocol/lua.py",
+        "if what == mark or lease == '0' then",
+        "if true then",
+        ("decided.lease",),
+    ),
+    Mutant(
         "shows the values that wait in the wrong order",
         "pressure/protocol/queries.py",
         "return values[::-1]",

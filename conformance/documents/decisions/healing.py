@@ -1,0 +1,180 @@
+"""What our own client does about a dead holder while it waits, and how leases end a hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Final
+
+from pressure import QueueInUseError
+
+from ...judging.environment import Environment, Failure, expect, expect_error
+from ..registry import check
+from ..state import CONSUMER, LONG, count, expect_roles_free, length, text, values
+from . import HOLD, RECEIVE, decided, ours
+from .mending import impatient, take
+
+
+def receive(queue: Any, timeout: float | None = None) -> None:
+    with queue.receive(timeout=timeout):
+        pass
+
+
+OPERATIONS: Final[dict[str, tuple[str, Callable[[Any, float | None], object]]]] = {
+    "put": ("producer", lambda queue, timeout: queue.put(b"v", timeout=timeout)),
+    "close": ("producer", lambda queue, timeout: queue.shutdown(timeout=timeout)),
+    "get": ("consumer", lambda queue, timeout: queue.get(timeout=timeout)),
+    "receive": ("consumer", receive),
+    "delete": ("consumer", lambda queue, timeout: queue.delete(timeout=timeout)),
+}
+"""What waits for a role, by name, with the role."""
+
+SHORT: Final = ("put", "get")
+"""Those that try every case."""
+
+ALIVE: Final = 0.15
+"""Seconds in which a role would be freed whose holder is dead."""
+
+
+DEAD: Final = b"host:2:00000000/1/1"
+
+
+@decided("decided.heals", "a client dies holding a role", needs=RECEIVE)
+def frees_the_role_of_the_dead(env: Environment) -> None:
+    """A client that waits frees the role of a holder that is dead, and of no other."""
+    for name, (role, operate) in OPERATIONS.items():
+        for holder in (DEAD, HOLD + b"/released", None)[: 3 if name in SHORT else 1]:
+            with refilled(env) as queue:
+                take(env, role, holder)
+                work = env.start(partial(operate, queue, None))
+                work.finish(f"{name} while {holder!r} holds the {role} role")
+                if queue.exists():
+                    expect_roles_free(env)
+
+
+@contextmanager
+def refilled(env: Environment, bound: int = 0, **settings: Any) -> Iterator[Any]:
+    """Our client, with little patience, of a queue that holds a message and is gone after the block."""
+    with impatient(), ours(env, **settings) as queue:
+        queue.create(bound)
+        queue.put(b"v")
+        yield queue
+        if count(env):
+            queue.repair(force=True)
+        if queue.exists():
+            queue.delete()
+
+
+@check("decided.heals")
+def spares_who_may_be_alive(env: Environment) -> None:
+    env.connect().command("CLIENT", "SETNAME", HOLD.rpartition(b"/")[0])
+    for name, (role, operate) in OPERATIONS.items():
+        cases: tuple[tuple[bytes, dict[str, Any]], ...]
+        cases = (b"other", {}), (HOLD, {}), (DEAD, {"heal": False})
+        for holder, settings in cases[: 3 if name in SHORT else 1]:
+            with refilled(env, **settings) as queue:
+                take(env, role, holder)
+                with expect_error(QueueInUseError, f"{name} while {holder!r} holds the {role} role"):
+                    operate(queue, ALIVE)
+                expect(text(env, f":{role}"), holder, "the holder")
+
+
+@check("decided.heals")
+def frees_its_own_at_once(env: Environment) -> None:
+    """A hold of this process that is over needs no second look, and a client that does not wait frees it, too."""
+    with refilled(env) as queue:
+        with queue.receive():
+            ours_before = text(env, ":consumer")
+        queue.put(b"w")
+        for role, operate in (("producer", partial(queue.put_nowait, b"x")), ("consumer", queue.get_nowait)):
+            take(env, role, ours_before)
+            operate()
+            expect_roles_free(env)
+
+
+@check("decided.heals")
+def two_that_do_not_wait_free_it(env: Environment) -> None:
+    """What one client found dead, another finds so after a while."""
+    for role, operate in (
+        ("producer", lambda queue: queue.put_nowait(b"w")),
+        ("consumer", lambda queue: queue.get_nowait()),
+    ):
+        with refilled(env):
+            take(env, role, DEAD)
+
+            def is_done(operate: Callable[[Any], object] = operate) -> bool:
+                with ours(env) as queue, suppress(QueueInUseError):
+                    operate(queue)
+                    return True
+                return False
+
+            expect(is_done(), False, f"whether the {role} role is freed at the first look")
+            env.until(is_done, f"was the {role} role freed by clients that do not wait")
+
+
+@check("decided.heals")
+def puts_back_what_the_dead_had(env: Environment) -> None:
+    with refilled(env) as queue:
+        queue.put(b"w")
+        env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+        env.redis.lpush(env.queue_key(":closed"), "0")
+        env.redis.delete(env.queue_key(":not_full"))
+        take(env, "consumer", DEAD)
+        expect(env.start(queue.get).finish("a Get after a dead consumer"), b"v", "what is got")
+        expect(
+            [length(env, suffix) for suffix in (":unacked", ":closed", ":not_full")], [0, 2, 1], "its lists"
+        )
+
+
+@check("decided.heals")
+def restores_a_lost_token(env: Environment) -> None:
+    """Room that a dead consumer made, and did not tell of."""
+    with refilled(env, 1) as queue:
+        take(env, "consumer", DEAD)
+        putting = env.start_blocked(partial(queue.put, b"w"))
+        env.until(
+            lambda: length(env, CONSUMER) == 1, "was the role of a dead consumer freed for who waits for room"
+        )
+        env.redis.rpop(env.queue_key())
+        putting.finish("a Put that waits for room")
+        expect(values(env), [b"w"], "what waits")
+
+
+@decided("decided.lease", "a client hangs holding a role", needs=RECEIVE)
+def holds_for_a_time(env: Environment) -> None:
+    """With a lease a role is held for so long, unless the lease is renewed."""
+    with refilled(env, lease=LONG) as queue:
+        with queue.receive():
+            left = time_left(env)
+            expect(1000 * LONG - 300_000 < left <= 1000 * LONG, True, f"{left} ms are left of {LONG} s")
+        expect(time_left(env), -1, "the time of a role that was given back")
+
+
+def time_left(env: Environment) -> int:
+    """Milliseconds until the consumer's identifier expires; -1 for never."""
+    left: Any = env.redis.pttl(env.queue_key(":consumer"))
+    return int(left)
+
+
+@check("decided.lease")
+def is_renewed(env: Environment) -> None:
+    with refilled(env, lease=0.9) as queue, queue.receive():
+        env.redis.pexpire(env.queue_key(":consumer"), 700)
+        env.until(lambda: time_left(env) > 700, "was a lease renewed")
+
+
+@check("decided.lease")
+def is_lost(env: Environment) -> None:
+    with refilled(env, lease=LONG) as queue:
+        try:
+            with queue.receive():
+                env.redis.delete(env.queue_key(":consumer"))
+        except QueueInUseError as error:
+            expect("its lease of 3600 s ran out" in str(error), True, f"whether it tells why: {error}")
+        else:
+            raise Failure("a block ended well whose lease had run out")
+        expect(
+            (values(env), length(env, ":unacked"), length(env, CONSUMER)), ([], 1, 0), "what is left to free"
+        )
+        expect(env.start(queue.get).finish("a Get after a lease ran out"), b"v", "what is got")
