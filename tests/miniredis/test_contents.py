@@ -94,10 +94,11 @@ def test_what_no_key_can_hold_is_refused(
 def test_a_client_that_waits_for_a_key_is_served(server: Any) -> None:
     got: list[Any] = []
     with server.client() as waiter:
-        thread = threading.Thread(target=lambda: got.append(waiter.blpop(["jobs"], 30)))
+        thread = threading.Thread(target=lambda: got.append(waiter.blpop(["jobs"])), daemon=True)
         thread.start()
         server.wait_until(lambda: server.blocked_clients("jobs"))
         server.set_content("jobs", ["a", "b"])
+        server.wait_until(lambda: got)
         thread.join()
     assert got == [(b"jobs", b"a")]
     assert server.content("jobs") == [b"b"]
