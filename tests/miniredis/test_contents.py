@@ -17,6 +17,7 @@ from conformance.targets import Address
 from miniredis.pytest_real import RealServer
 from tests.miniredis.effects import commands_in
 
+from ..waiting import until
 from .test_inspection import fill
 
 
@@ -98,7 +99,7 @@ def test_a_client_that_waits_for_a_key_is_served(server: Any) -> None:
         thread.start()
         server.wait_until(lambda: server.blocked_clients("jobs"))
         server.set_content("jobs", ["a", "b"])
-        server.wait_until(lambda: got)
+        until(lambda: got)
         thread.join()
     assert got == [(b"jobs", b"a")]
     assert server.content("jobs") == [b"b"]
