@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if "--version" in words or words[:1] == ["-v"]:
         version = importlib.metadata.version("pressure-queues")
-        print(f"miniredis {version} (answers as redis-server {VERSION})")  # noqa: T201
+        print(f"Redis server v={VERSION} (miniredis {version})")  # noqa: T201  (programs look for the first)
         return 0
     try:
         config = read_command_line(words)

@@ -22,6 +22,7 @@ from .effects import Effects
 from .environment import Environment
 from .errors import CommandError
 from .fault_rules import FaultRules
+from .idle_clients import IdleClients
 from .input import run_input, take_in
 from .instant import Instant
 from .keyspace import Keyspace
@@ -101,6 +102,7 @@ class Engine:
         self.faults: list[tuple[Session | None, Exception]] = []  # what failed unexpectedly, for the log
         self.input_limit = 0
         self.output_limits = OutputBufferLimits()
+        self.idle = IdleClients(self)
         self.replication = Replication(self)
         self.saves = Saves(self)
         self.timers = Timers(self)
@@ -393,6 +395,7 @@ class Engine:
         self.statistics.configure(self.config)
         self.packing = Packing.of(self.config)
         self.saves.configure(self.config)
+        self.idle.configure(self.config.integer("timeout"))
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")

@@ -255,6 +255,7 @@ class Session:
         else:
             output = joined(self.outgoing)  # a single piece is not copied
             self.outgoing.clear()
+        self.last_active = self.engine.now
         self.engine.statistics.output_bytes += len(output)
         return output
 

@@ -50,6 +50,7 @@ class Timers:
             or engine.keyspace.expiries
             or engine.output_limits.over
             or engine.trickles
+            or engine.idle.patience
             or engine.conditions.pause is not None
             or engine.saves.awaits_time
             or (
@@ -69,7 +70,7 @@ class Timers:
         for waiter in engine.waiting.timed_out(now.monotonic):
             engine.attempt(waiter.session, engine.wake, waiter, waiter.when_over)
         engine.outbox.update(dict.fromkeys(engine.trickles.due(now.monotonic)))
-        for session in engine.output_limits.overdue(now):
+        for session in (*engine.output_limits.overdue(now), *engine.idle.overdue(now)):
             engine.attempt(session, engine.hang_up, session)
         if self.active_expire and engine.conditions.lets_keys_go:
             engine.statistics.start_lap()
@@ -96,6 +97,7 @@ class Timers:
             pause.until if pause else None,
             engine.output_limits.next_deadline(),
             engine.trickles.next_deadline(),
+            engine.idle.next_deadline(),
             engine.saves.next_deadline() if engine.conditions.loading is None else None,
             engine.replication.next_deadline(),
         )

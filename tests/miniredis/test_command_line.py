@@ -143,4 +143,4 @@ def test_version_names_the_package_and_the_redis_it_answers_as(
 ) -> None:
     assert main([flag]) == 0
     ours = importlib.metadata.version("pressure-queues")
-    assert capsys.readouterr().out == f"miniredis {ours} (answers as redis-server {miniredis.VERSION})\n"
+    assert capsys.readouterr().out == f"Redis server v={miniredis.VERSION} (miniredis {ours})\n"

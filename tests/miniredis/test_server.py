@@ -125,8 +125,8 @@ def test_start_on_a_port_in_use_fails_and_leaves_no_thread(server: miniredis.Ser
 def test_start_refuses_unknown_and_unsupported_directives() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
         miniredis.start(nosuch=1)
-    with pytest.raises(miniredis.ConfigurationError, match="timeout='5': not supported by miniredis"):
-        miniredis.start(timeout=5)
+    with pytest.raises(miniredis.ConfigurationError, match="maxmemory='5': not supported by miniredis"):
+        miniredis.start(maxmemory=5)
 
 
 def test_several_addresses_share_the_port() -> None:
@@ -271,6 +271,47 @@ def test_a_client_that_closes_with_unread_replies_is_removed(server: miniredis.S
     rude.close()
     until(lambda: other.ask("CLIENT LIST").count(b"id=") == 1, "the client is gone")
     other.close()
+
+
+def test_an_idle_client_is_disconnected_and_one_that_waits_or_listens_is_not(loop: str) -> None:
+    with started(loop, clock="held", timeout="10") as server:
+        idle, busy, waiter, listener = (RawClient((server.host, server.port)) for _ in range(4))
+        assert listener.ask("SUBSCRIBE news").startswith(b"*3")
+        for client in (idle, busy):
+            assert client.ask("PING") == b"+PONG\r\n"
+        waiter.send(b"BLPOP k 0\r\n")
+        until_blocked(busy, 1)
+        server.fast_forward(9)
+        assert busy.ask("PING") == b"+PONG\r\n"
+        server.fast_forward(0.9)
+        assert busy.ask("CLIENT LIST").count(b"id=") == 4
+        server.fast_forward(0.2)
+        assert idle.get(1) == b""
+        assert busy.ask("RPUSH k v") == b":1\r\n"
+        assert waiter.get(18) == b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n"
+        server.fast_forward(9)
+        assert waiter.ask("PING") == b"+PONG\r\n"  # it got something when it was served
+        server.fast_forward(100)
+        assert (busy.get(1), waiter.get(1)) == (b"", b"")
+        listener.send(b"PING\r\n")
+        assert listener.get(7)
+        for client in (idle, busy, waiter, listener):
+            client.close()
+
+
+@pytest.mark.slow
+def test_an_idle_client_is_disconnected_by_redis_too(empty_address: tuple[str, int]) -> None:
+    waiter, idle = RawClient(empty_address), RawClient(empty_address)
+    assert idle.ask("CONFIG SET timeout 1") == b"+OK\r\n"
+    waiter.send(b"BLPOP k 0\r\n")
+    assert idle.get(1) == b""
+    control = RawClient(empty_address)
+    try:
+        assert blocked(control) == 1
+    finally:
+        control.ask("CONFIG SET timeout 0")
+        for client in (waiter, idle, control):
+            client.close()
 
 
 def test_a_waiter_that_half_closes_its_connection_is_disconnected(server: miniredis.Server) -> None:

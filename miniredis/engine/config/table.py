@@ -247,7 +247,7 @@ DIRECTIVES: Final = {
     "syslog-ident": ignored("redis", text, "immutable"),
     "tcp-backlog": works("511", integer(0, MAX32), "immutable"),
     "tcp-keepalive": works("300", integer(0, MAX32)),
-    "timeout": off("0", integer(0, MAX32)),
+    "timeout": works("0", integer(0, MAX32)),
     "tls-auth-clients": works("yes", one_of("no", "yes", "optional")),
     "tls-ca-cert-dir": works("", text),
     "tls-ca-cert-file": works("", text),
