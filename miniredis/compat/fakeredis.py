@@ -3,16 +3,18 @@
 ``from miniredis.compat import fakeredis``, or ``from miniredis.compat.fakeredis import FakeRedis``.
 
 Clients of one ``FakeServer`` share their data. Without ``server=``, those with the same ``host`` and ``port``
-do, and a client that names neither has data of its own. ``NotImplementedError`` is raised for what is not
-here: versions other than Redis 7.0, other servers, and Lua modules that Redis does not have.
+do, and a client that names neither has data of its own. ``FakeValkey`` and its kin are here as well, if the
+package ``valkey`` is installed. ``NotImplementedError`` is raised for what is not here: versions other than
+Redis 7.0, other servers, and Lua modules that Redis does not have.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import redis
 import redis.asyncio
@@ -32,6 +34,7 @@ __all__ = [
     "FakeRedis",
     "FakeServer",
     "FakeStrictRedis",
+    "TcpFakeServer",
 ]
 
 UNREACHABLE: Final = "this server is not connected (connected=False)"
@@ -66,6 +69,7 @@ class FakeServer:
 
     Attributes:
         connected: whether clients reach it. While it is False, each command raises ``redis.ConnectionError``.
+        stop: ends it; may be called more than once.
     """
 
     _by_address: ClassVar[dict[tuple[Any, Any], FakeServer]] = {}
@@ -80,7 +84,7 @@ class FakeServer:
         }
         server = start(**directives)
         self._runner = server._runner
-        weakref.finalize(self, server.stop)
+        self.stop = weakref.finalize(self, server.stop)
 
     @classmethod
     def at(cls, host: Any, port: Any) -> FakeServer:
@@ -89,10 +93,10 @@ class FakeServer:
             cls._by_address[host, port] = cls()
         return cls._by_address[host, port]
 
-    def check_connected(self) -> None:
-        """Raises ``redis.ConnectionError`` if clients cannot reach it."""
+    def check_connected(self, error: type[Exception] = redis.ConnectionError) -> None:
+        """Raises an error if clients cannot reach it."""
         if not self.connected:
-            raise redis.ConnectionError(UNREACHABLE)
+            raise error(UNREACHABLE)
 
 
 def text(word: Any) -> str:
@@ -182,7 +186,7 @@ class Fake:
         if "connection_pool" not in options:
             options.setdefault("retry", self._never)
         super().__init__(*arguments, **options)
-        if not issubclass(self.connection_pool.connection_class, FakeConnection | FakeAsyncConnection):
+        if not issubclass(self.connection_pool.connection_class, self._connection_class):
             is_named = bool(arguments or {"host", "port", "connection_pool"} & options.keys())
             reroute(self.connection_pool, self._connection_class, server, is_named=is_named)
             if not connected:
@@ -204,3 +208,63 @@ class FakeAsyncRedis(Fake, redis.asyncio.Redis):  # type: ignore[misc]  # redis-
 
 
 FakeStrictRedis = FakeRedis
+
+
+class TcpFakeServer:
+    """A server that listens at an address, as ``socketserver`` has it. It serves from the beginning.
+
+    Args:
+        server_address: the host and the port; 0 for a free one.
+        server_type: ``"redis"``.
+        server_version: None or 7: the server is a Redis 7.0.
+
+    Attributes:
+        fake_server: the server, for clients of this process.
+        server_address: where it listens.
+    """
+
+    def __init__(
+        self, server_address: tuple[Any, int], *, server_type: str = "redis", server_version: Any = None
+    ) -> None:
+        host, port = server_address
+        config = {"bind": host, "port": port}
+        self.fake_server = FakeServer(version=server_version, server_type=server_type, config=config)
+        engine = self.fake_server._runner.engine
+        self.server_address = (text(host), engine.config.integer("port"))
+        self._is_over = threading.Event()
+
+    def serve_forever(self, poll_interval: float = 0.5) -> None:  # noqa: ARG002  (as ``socketserver``)
+        """Returns after ``shutdown``."""
+        self._is_over.wait()
+
+    def shutdown(self) -> None:
+        """Ends ``serve_forever``."""
+        self._is_over.set()
+
+    def server_close(self) -> None:
+        """Ends the server; also at the end of a ``with`` block."""
+        self.fake_server.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server_close()
+
+
+OF_VALKEY: Final = {
+    "FakeAsyncValkey",
+    "FakeAsyncValkeyConnection",
+    "FakeStrictValkey",
+    "FakeValkey",
+    "FakeValkeyConnection",
+}
+"""What needs the package ``valkey``, and is imported when it is asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in OF_VALKEY:
+        from . import fakevalkey
+
+        return getattr(fakevalkey, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import threading
 from typing import Any
 
@@ -117,3 +118,52 @@ def test_a_server_that_nobody_refers_to_ends() -> None:
     del client
     gc.collect()
     until(lambda: threads() == before, "the server has ended")
+
+
+def test_clients_of_valkey_are_clients_of_the_same_servers() -> None:
+    valkey = pytest.importorskip("valkey", reason="valkey is not installed")
+    server = FakeServer()
+    one = fakeredis.FakeValkey(server=server, decode_responses=True)
+    assert isinstance(one, valkey.Valkey)
+    one.rpush("jobs", "a", "b")
+    assert FakeRedis(server=server).lpop("jobs") == b"a"
+    assert fakeredis.FakeStrictValkey(server=server).blpop("jobs", timeout=1) == (b"jobs", b"b")
+    with one.pipeline() as pipe:
+        assert pipe.set("k", "v").get("k").execute() == [True, "v"]
+    assert fakeredis.FakeValkey().get("k") is None
+    assert fakeredis.FakeValkey.from_url("valkey://v.example:7/1").set("k", "v")
+    assert fakeredis.FakeValkey(host="v.example", port=7, db=1).get("k") == b"v"
+    server.connected = False
+    with pytest.raises(valkey.ConnectionError, match="not connected"):
+        one.get("k")
+
+
+def test_valkeys_asynchronous_client_works_too() -> None:
+    pytest.importorskip("valkey", reason="valkey is not installed")
+
+    async def main() -> Any:
+        async with fakeredis.FakeAsyncValkey() as client:
+            await client.set("k", "v")
+            return await client.get("k")
+
+    assert asyncio.run(main()) == b"v"
+
+
+def test_a_tcp_server_serves_until_it_is_closed() -> None:
+    with fakeredis.TcpFakeServer(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        with redis.Redis(*server.server_address) as client:
+            client.set("k", "v")
+        assert FakeRedis(server=server.fake_server).get("k") == b"v"
+        server.shutdown()
+        thread.join()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(server.server_address)
+    with pytest.raises(NotImplementedError, match="not as version"):
+        fakeredis.TcpFakeServer(("127.0.0.1", 0), server_version=(8, 0))
+
+
+def test_a_name_that_is_not_there_is_told() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'FakeMemcached'"):
+        _ = fakeredis.FakeMemcached
