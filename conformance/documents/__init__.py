@@ -37,7 +37,7 @@ MODULES: Final = (
     ),
     *(f"lists.{name}" for name in ("pushing", "elements", "errors", "timeouts", "blocking", "matrix")),
     *(f"distributed_queues.{name}" for name in ("backup", "ring")),
-    *(f"redismq.{name}" for name in ("messages", "commands")),
+    *(f"redismq.{name}" for name in ("walking", "messages", "commands")),
     "recorded",
     "histories",
     "wire",

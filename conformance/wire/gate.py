@@ -23,7 +23,7 @@ from .address import Address
 from .connections import ReplyEnd
 from .relay import Relay
 
-__all__ = ["Act", "Gate", "Instead", "loading"]
+__all__ = ["Act", "Gate", "Instead", "full_memory", "loading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,42 @@ class Instead:
     answer: Callable[[bytes], bytes | None]
 
 
-def loading(message: bytes) -> bytes | None:
-    """What a server answers that is loading its data, in transactions, too; None if it would not mind."""
+def requests_in(message: bytes) -> list[list[bytes]]:
+    """The requests of a message, each as its words."""
     reader = hiredis.Reader()
     reader.feed(message)
-    answers, queued = [], False
+    found = []
     while isinstance(words := reader.gets(), list):
-        name = words[0].upper()
+        found.append(words)
+    return found
+
+
+ABORTED: Final = b"-EXECABORT Transaction discarded because of previous errors.\r\n"
+
+
+def loading(message: bytes) -> bytes | None:
+    """What a server answers that is loading its data, in transactions, too; None if it would not mind."""
+    answers, queued = [], False
+    for name, *_ in requests_in(message):
         if name in (b"MULTI", b"WATCH", b"UNWATCH", b"CLIENT"):
             queued = queued or name == b"MULTI"
             answers.append(b"+OK\r\n")
         elif name == b"EXEC" and queued:
             queued = False
-            answers.append(b"-EXECABORT Transaction discarded because of previous errors.\r\n")
+            answers.append(ABORTED)
         else:
             answers.append(b"-LOADING Redis is loading the dataset in memory\r\n")
     return b"".join(answers) if any(answer.startswith(b"-") for answer in answers) else None
+
+
+def full_memory(message: bytes) -> bytes | None:
+    """What a server answers to a transaction whose memory is full; None if there is more in the message."""
+    names = [words[0] for words in requests_in(message)]
+    begin = names.index(b"MULTI") if b"MULTI" in names else len(names)
+    if begin == len(names) or names[-1] != b"EXEC" or set(names[:begin]) - {b"WATCH", b"UNWATCH"}:
+        return None
+    refused = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n" * (len(names) - begin - 2)
+    return b"+OK\r\n" * (begin + 1) + refused + ABORTED
 
 
 Loss: TypeAlias = Literal["lose-message", "cut-message", "lose-reply", "cut-reply"]

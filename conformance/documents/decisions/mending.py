@@ -139,7 +139,8 @@ ROLES: Final = ("producer", "consumer")
 @decided("decided.repair-corrects", "a client dies holding a role", needs=RECEIVE)
 def puts_back_messages_and_marks(env: Environment) -> None:
     """A repair corrects what dead clients left: messages, marks, role lists, the token, counters."""
-    for orphans, marks, is_held in product(range(4), range(4), (False, True)):
+    for orphans, marks in product(range(4), range(4)):
+        is_held = (orphans + marks) % 2 == 1
         with refilled(env, 5, VALUES) as queue:
             for _ in range(orphans):
                 env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
@@ -183,7 +184,8 @@ def refilled(env: Environment, bound: int, some: tuple[bytes, ...]) -> Iterator[
 
 @check("decided.repair-corrects")
 def leaves_one_token_if_there_is_room(env: Environment) -> None:
-    for bound, size, tokens, elements in product((0, 2), range(4), range(4), (1, 3)):
+    for bound, size, tokens in product((0, 2), range(4), range(4)):
+        elements = (1, 3)[(size + tokens) % 2]
         with refilled(env, bound, (b"v",) * size) as queue:
             for suffix, number in ((":not_full", tokens), (PRODUCER, elements), (CONSUMER, 4 - elements)):
                 env.redis.delete(env.queue_key(suffix))

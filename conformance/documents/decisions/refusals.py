@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count as numbers
+from itertools import product
 from typing import Any, Final
 
 from pressure import PressureError, PressureWarning
 
 from ...judging.environment import Environment, Failure, expect
-from ...wire.gate import Act, Gate, Instead, loading
+from ...wire.gate import Act, Gate, Instead, full_memory, loading
 from ..registry import check
 from ..state import CONSUMER, COUNTERS, LISTS, PRODUCER, SUFFIXES, MishapError, length, our_own, text
 from . import RECEIVE, decided
@@ -207,11 +208,64 @@ def described(where: str, attempt: Attempt) -> Iterator[None]:
 
 @check("decided.refused")
 def refused_as_a_whole(env: Environment) -> None:
-    """The server refuses all that a client sends at a moment, as one does that loads its data."""
-    for name, operation in OPERATIONS.items():
-        for moment, attempt in attempts(env, operation, Instead(loading)):
+    """The server refuses all that a client sends at a moment, or a transaction, as where its memory is full."""
+    for (name, operation), answer in product(OPERATIONS.items(), (loading, full_memory)):
+        for moment, attempt in attempts(env, operation, Instead(answer)):
             with described(f"{name}, with message {moment} refused", attempt):
                 expect_lawful(env, operation, attempt, None)
+
+
+@check("decided.looks")
+def tells_all_where_memory_is_full(env: Environment) -> None:
+    queue: Any
+    queue, gate = env.gated()
+    queue.create(2)
+    queue.put_many(THERE)
+    for look in (queue.stats, partial(queue.holder, "producer")):
+        seen = look()
+        gate.arm(1, Instead(full_memory))
+        expect(look(), seen, "what a look tells whose transaction is refused")
+
+
+@check("decided.repair-corrects")
+def frees_roles_where_memory_is_full(env: Environment) -> None:
+    """A transaction is refused, and a script that has written before is not."""
+    reports: list[Any] = []
+    for moment in numbers(1):
+        queue: Any
+        queue, gate = env.gated()
+        leave_dead(env, queue)
+        gate.arm(moment, Instead(full_memory))
+        work = env.start(partial(queue.repair, force=True))
+        if work.error("a repair") is not None:
+            queue.repair(force=True)
+        elif env.flavour != "plain":
+            reports.append(work.finish("a repair").done)
+        is_over = gate.disarm() < moment
+        there = [elements(env, suffix) for suffix in ("", ":unacked")]
+        expect(
+            there,
+            [[*THERE, *MORE], []],
+            f"what waits, what is not acknowledged; message {moment} was refused",
+        )
+        marks = [length(env, suffix) for suffix in (":closed", ":not_full", PRODUCER, CONSUMER)]
+        expect(marks, [2, 1, 1, 1], f"marks, tokens and roles; message {moment} was refused")
+        if is_over:
+            break
+    expect(len(set(reports)) <= 1, True, f"whether each repair tells the same: {reports}")
+
+
+def leave_dead(env: Environment, queue: Any) -> None:
+    """The roles are held, the consumer has two messages and a mark, and the token is lost."""
+    env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
+    queue.create()
+    queue.put_many([*THERE, *MORE])
+    for _ in range(2):
+        env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+    env.redis.lpush(env.queue_key(":closed"), "0")
+    env.redis.delete(*map(env.queue_key, (PRODUCER, CONSUMER, ":not_full")))
+    for role in (":producer", ":consumer"):
+        env.redis.set(env.queue_key(role), "other")
 
 
 @check("decided.refused")

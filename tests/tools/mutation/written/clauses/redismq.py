@@ -59,4 +59,5 @@ REDISMQ: Final = (
     Mutant("puts all that is dead back where one was asked for", "pressure/kinds/reliable/redriving.py", "        most = min(count - done, TOGETHER)\n", "        most = TOGETHER\n", ("reliable.redrive",)),
     Mutant("hears no heartbeat", OPERATIONS, "        beats = yield from state.backend.heartbeat(lane, list(known))\n", "        beats = []\n", ("reliable.heartbeat",)),
     Mutant("delivers the last first of what is due", LUA, "redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT'", "redis.call('ZREVRANGEBYSCORE', delayed, now, '-inf', 'LIMIT'", ("reliable.due-order",)),
+    Mutant("shows nothing in flight behind what was delayed", STREAM, "                start = max(start - length, 0)\n", "", ("reliable.in-any-order",)),
 )  # fmt: skip
