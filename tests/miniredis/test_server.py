@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import socket
 import subprocess
@@ -19,6 +20,7 @@ import trio
 import miniredis
 from conformance.documents.recorded.player import RawClient
 from miniredis.engine import Engine
+from miniredis.process import resident_memory
 
 from ..waiting import until
 from .loops import started
@@ -102,6 +104,38 @@ def test_a_stopped_server_leaves_no_threads_and_no_open_files(tmp_path: Path, lo
     assert (open_files(), threading.active_count()) == (files, threads)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((server.host, server.port))
+
+
+def state() -> tuple[int, int, int]:
+    """The open files, threads and objects of this process."""
+    gc.collect()
+    return open_files(), threading.active_count(), len(gc.get_objects())
+
+
+def run_servers(loop: str, count: int) -> None:
+    for _ in range(count):
+        with started(loop) as server:
+            client = RawClient((server.host, server.port))
+            assert client.ask("SET k v") == b"+OK\r\n"
+            client.close()
+
+
+def test_many_servers_one_after_the_other_leave_nothing_behind(loop: str) -> None:
+    run_servers(loop, 3)
+    *before, objects = state()
+    run_servers(loop, 50)
+    *after, more = state()
+    assert after == before
+    assert more - objects < 50, "less than one object of each server is left"
+
+
+@pytest.mark.slow
+def test_a_thousand_servers_take_less_than_five_seconds_and_no_memory() -> None:
+    run_servers("poll", 100)
+    before, began = resident_memory(), time.process_time()
+    run_servers("poll", 1000)
+    assert time.process_time() - began < 5, "seconds of a processor"
+    assert resident_memory() - before < 10_000_000
 
 
 def test_the_end_of_a_server_is_told_to_clients_behind_all_replies(loop: str) -> None:
