@@ -48,6 +48,9 @@ CALM: Final = 60.0
 TELLING: Final = LISTENING | {"client|tracking"}
 """Commands by which clients come to hear of what others do."""
 
+MEETS_ANY: Final = {"scan", "randomkey"}
+"""Commands that meet keys in the order of a hash table."""
+
 EVENTS: Final = ("KEA", "EAmn", "", "KAmn", "EA", "E$lsx", "Kghztn")
 """Classes of keyspace events that conversations about them begin with."""
 
@@ -171,7 +174,7 @@ class Pair:
             client = free[step.client % len(free)]
             if self._would_crash_redis(client, step) or self._order_is_luck(client, step):
                 continue
-            if self._listens_oddly(client, step) or self._moment_is_luck(step):
+            if self._listens_oddly(client, step) or self._moment_is_luck(client, step):
                 continue
             words = [word.encode("latin-1") for word in step.words]
             if is_luck(self.engine, client.session, words) or self._is_long_work(client, words):
@@ -197,9 +200,20 @@ class Pair:
         several |= in_exec and not LISTENING.isdisjoint(client.queued)
         return (in_exec and client.session.resp == 2) or (len(step.words) == 1 and several)
 
-    def _moment_is_luck(self, step: Step) -> bool:
+    def _moment_is_luck(self, client: Client, step: Step) -> bool:
         """Somebody might hear of keys that expire by themselves, which they do when it suits each server."""
-        return not self.engine.timers.active_expire and step.command == "debug" and "1" in step.words
+        if self.engine.timers.active_expire:
+            return False
+        if step.command == "debug":
+            return "1" in step.words
+        commands = [step.command, *(client.queued if step.command == "exec" else [])]
+        return not MEETS_ANY.isdisjoint(commands) and self._has_expired_keys()
+
+    def _has_expired_keys(self) -> bool:
+        """Keys are there that have expired: who meets one of them deletes it."""
+        moment = now().milliseconds
+        databases = self.engine.keyspace.databases
+        return any(when <= moment for database in databases for when in database.deadlines.values())
 
     def _order_is_luck(self, client: Client, step: Step) -> bool:
         """When SWAPDB makes several keys ready at once, Redis serves them in the order of a hash table."""
@@ -243,6 +257,8 @@ class Pair:
     def _walk(self, client: Client, step: Step) -> Difference | None:
         """Goes on with what scans have begun, and compares what the servers have given at the end."""
         if self.engine.conditions.pause is not None or self.engine.conditions.monitors:
+            return None
+        if not self.engine.timers.active_expire and self._has_expired_keys():
             return None
         fault = self.walks.after(step.command, self._ask_watcher, self._ask_control)
         if step.command in SCANS and client.session.transaction is None and client.session.waiter is None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 from .changes import ALL_DATABASES, Change, Everything, Listener
@@ -154,7 +154,7 @@ class Keyspace:
     def swap(self, one: Database, other: Database) -> None:
         """Exchanges the contents of two databases; clients, watches and waiters stay with the number."""
         for db, incoming in ((one, other), (other, one)):
-            db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
+            db.break_all_watches(incoming)
         one.exchange(other)
         self._order_expiries()
         for db in (one, other):
@@ -171,7 +171,7 @@ class Keyspace:
     def take_over(self, other: Keyspace) -> None:
         """Replaces the contents of all databases with another keyspace's; clients and waiters stay."""
         for db, incoming in zip(self.databases, other.databases, strict=True):
-            db.break_watches(key for key in db.watchers if key in db.values or incoming.is_alive(key))
+            db.break_all_watches(incoming)
             db.exchange(incoming)
         self._local_expiries.clear()
         self._order_expiries()
@@ -209,7 +209,7 @@ class Database:
         self.values: dict[bytes, Value] = {}
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.used: dict[bytes, int] = {}  # when a key was last used, in the same unit
-        self.watchers: dict[bytes, set[Session]] = {}
+        self.watchers: dict[bytes, dict[Session, bool]] = {}  # and whether the key had expired by then
         self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; for ``Waiting``
         self.observed_keys: Container[bytes] = self.watchers  # the keys whose changes are reported
         self._index: KeyIndex | None = None
@@ -428,7 +428,7 @@ class Database:
 
     def clear(self) -> None:
         """Deletes every key; ``Keyspace.flush`` reports it."""
-        self.break_watches(self.watchers.keys() & self.values.keys())
+        self.break_all_watches(None)
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
@@ -462,7 +462,7 @@ class Database:
 
     def _tell(self, key: bytes, event: str, *, modifies: bool, is_ready: bool = False) -> None:
         if modifies and key in self.watchers:
-            self.break_watches((key,))
+            self._break_watches(key, self)
         value = self.values.get(key)
         kind = None if value is None else type(value)
         self.keyspace.tell(Change(self.index, key, kind, event, modifies, is_ready))
@@ -471,19 +471,48 @@ class Database:
 
     def watch(self, key: bytes, session: Session) -> None:
         """Makes a client's next EXEC fail if the key is modified before it."""
-        self.watchers.setdefault(key, set()).add(session)
+        self.watchers.setdefault(key, {})[session] = self._has_corpse(key)
 
     def unwatch(self, key: bytes, session: Session) -> None:
         """Stops watching a key for a client."""
-        self.watchers[key].discard(session)
+        del self.watchers[key][session]
         if not self.watchers[key]:
             del self.watchers[key]
 
-    def break_watches(self, keys: Iterable[bytes]) -> None:
-        """Makes the next EXEC fail for every client that watches one of these keys."""
-        for key in keys:
-            for session in tuple(self.watchers.get(key, ())):
+    def expired_since_watch(self, key: bytes, session: Session) -> bool:
+        """Whether a key has expired that was there when a client began to watch it."""
+        return self._has_corpse(key) and not self.watchers[key][session]
+
+    def _has_corpse(self, key: bytes) -> bool:
+        """Whether a key is in memory that has expired."""
+        return key in self.values and not self.is_alive(key)
+
+    def break_all_watches(self, incoming: Database | None) -> None:
+        """Makes EXEC fail for those to whom a key goes, or comes from a database that takes this place.
+
+        Args:
+            incoming: that database; None if all keys go.
+        """
+        for key in self.watchers:
+            if key in self.values or (incoming is not None and key in incoming.values):
+                self._break_watches(key, incoming, was_missing=key not in self.values)
+
+    def _break_watches(self, key: bytes, after: Database | None, *, was_missing: bool = False) -> None:
+        """Makes EXEC fail for those who watch a key, unless it was missing or expired for them, and is.
+
+        Args:
+            key: its name.
+            after: the database in which it is to be found from now on; None if it is gone.
+            was_missing: it was not there.
+        """
+        is_corpse = after is not None and after._has_corpse(key)
+        is_alive = after is not None and after.is_alive(key)
+        watchers = self.watchers[key]
+        for session, was_corpse in watchers.items():
+            if is_alive or not (was_missing or was_corpse):
                 session.watched_key_changed()
+            else:
+                watchers[session] = is_corpse
 
 
 def duplicate(value: Value) -> Value:

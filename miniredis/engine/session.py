@@ -345,7 +345,6 @@ class Session:
 
     def watch(self, key: bytes) -> None:
         """Makes the next EXEC fail if the key is modified before it."""
-        self.db.has_expired(key)  # an expired key is watched as missing
         if (self.db.index, key) not in self.watched:
             self.watched.add((self.db.index, key))
             self.db.watch(key, self)

@@ -33,8 +33,8 @@ def exec_(session: Session, args: list[bytes]) -> Reply:
     if transaction is None:
         raise CommandError(errors.EXEC_WITHOUT_MULTI)
     databases = session.engine.keyspace.databases
-    expired = [databases[index].has_expired(key) for index, key in session.watched]
-    broken = session.flags & WATCH_BROKEN or any(expired)
+    expired = any(databases[index].expired_since_watch(key, session) for index, key in session.watched)
+    broken = session.flags & WATCH_BROKEN or expired
     session.leave_transaction()
     if transaction.aborted:
         raise CommandError(errors.EXEC_ABORTED)
