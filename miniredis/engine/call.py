@@ -103,7 +103,7 @@ def show(session: Session, command: Command, args: list[bytes]) -> None:
         session.engine.conditions.show(session.engine.now, session, args)
 
 
-def answer_plain(session: Session, requests: Sequence[Request], data: bytes) -> bool:
+def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_exact: bool = False) -> bool:
     """Runs requests for data as long as there are any, for a client about whom nothing is special.
 
     What the gate would ask of each is known of all of them. It stops in front of a request that has to go
@@ -113,6 +113,7 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes) -> 
         session: the client's.
         requests: one or more.
         data: the bytes that they were read from.
+        is_exact: whether ``few_requests`` read them.
 
     Returns:
         Whether it ran them all, and the client waits for nothing.
@@ -137,7 +138,7 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes) -> 
     else:
         engine.outbox[session] = None
         if engine.effects is not None:
-            engine.effects.came_as(requests, data)
+            engine.effects.came_as(requests, data, is_exact=is_exact)
         return True
     session.parser.ready.extend(rest)
     if session.outgoing:

@@ -50,11 +50,12 @@ class EffectReader:
         hears_messages: whether it wants messages to channels, too.
 
     Attributes:
+        write: takes the next command, behind ``select``.
         selected: the database of the last effect; None if the next one must name its own.
     """
 
     def __init__(self, write: Callable[[Effect], None], *, hears_messages: bool = False) -> None:
-        self._write = write
+        self.write = write
         self.hears_messages = hears_messages
         self.selected: int | None = None
 
@@ -63,30 +64,25 @@ class EffectReader:
         is_alone = len(unit) == 1
         if is_alone and unit[0][2] and not self.hears_messages:
             return
-        write = self._write
-        self._select(unit[0][0])
+        write = self.write
+        self.select(unit[0][0])
         if not is_alone:
             write([b"MULTI"])
         for database, effect, is_message in unit:
             if self.hears_messages or not is_message:
-                self._select(database)
+                self.select(database)
                 write(effect)
         if not is_alone:
             write([b"EXEC"])
 
-    def take_one(self, database: int, effect: Effect) -> None:
-        """Takes a unit of one effect, as most are."""
-        if database != self.selected:
-            self._select(database)
-        self._write(effect)
-
-    def _select(self, database: int) -> None:
+    def select(self, database: int) -> None:
+        """What follows is for a database."""
         if database != self.selected:
             self.selected = database
-            self._write([b"SELECT", b"%d" % database])
+            self.write([b"SELECT", b"%d" % database])
 
-    def came_as(self, requests: Sequence[Effect], data: bytes) -> None:
-        """Tells the bytes that requests which were just run were read from."""
+    def came_as(self, requests: Sequence[Effect], data: bytes, *, is_exact: bool) -> None:
+        """Tells the bytes that requests which were just run were read from; see ``Effects.came_as``."""
 
 
 class EffectLog(EffectReader):
@@ -99,10 +95,13 @@ class EffectLog(EffectReader):
         self._kept: list[Effect | bytes] = []
         super().__init__(self._kept.append)
 
-    def came_as(self, requests: Sequence[Effect], data: bytes) -> None:
+    def came_as(self, requests: Sequence[Effect], data: bytes, *, is_exact: bool) -> None:
         """Keeps the bytes in place of the requests, if these were the last effects."""
         kept, count = self._kept, len(requests)
-        if kept[-count:] == requests and are_written_as(requests, data):
+        if count == 1:
+            if kept and kept[-1] is requests[0] and (is_exact or are_written_as(requests, data)):
+                kept[-1] = data
+        elif kept[-count:] == requests and (is_exact or are_written_as(requests, data)):
             kept[-count:] = [data]
 
     def take(self) -> bytes:
@@ -176,8 +175,11 @@ class Effects:
             if not self._is_inside:
                 self.close_unit()
         elif is_effect:
+            index = session.db.index
             for reader in self._readers:
-                reader.take_one(session.db.index, args)
+                if index != reader.selected:
+                    reader.select(index)
+                reader.write(args)
         if failure is not None:
             raise failure
         return reply
@@ -207,15 +209,16 @@ class Effects:
             raise failure
         return reply
 
-    def came_as(self, requests: Sequence[Effect], data: bytes) -> None:
+    def came_as(self, requests: Sequence[Effect], data: bytes, *, is_exact: bool) -> None:
         """Tells the readers which bytes the requests were read from that were just run.
 
         Args:
             requests: one or more, all of one client, with nothing between them.
             data: their bytes.
+            is_exact: it is known that Redis would write the requests as these bytes.
         """
         for reader in self._readers:
-            reader.came_as(requests, data)
+            reader.came_as(requests, data, is_exact=is_exact)
 
     def add(self, database: int, effect: Effect) -> None:
         """The command that runs tells an effect itself, or what is done is no command: ``Engine.reset``."""

@@ -402,7 +402,7 @@ class Engine:
 
     def _run_at_once(self, session: Session, requests: list[Request], data: bytes) -> None:
         try:
-            if answer_plain(session, requests, data):
+            if answer_plain(session, requests, data, True):
                 return
         except Exception as fault:
             self.fail(session, fault)

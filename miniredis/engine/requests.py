@@ -99,7 +99,8 @@ announced: Final = Lengths((length, b"$%d" % length) for length in range(256))._
 def few_requests(data: bytes) -> list[Request]:
     """Parses a few small and complete requests, as most clients send; returns [] for any other input.
 
-    No argument may contain a line end, except a large one at the end.
+    No argument may contain a line end, except a large one at the end. Redis would write such requests as they
+    came.
     """
     if len(data) > LITTLE:
         return large_request(data)

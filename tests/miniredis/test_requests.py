@@ -2,7 +2,7 @@
 
 import tracemalloc
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import example, given, settings
@@ -361,3 +361,18 @@ def test_the_received_part_of_a_large_argument_counts_as_unparsed_input() -> Non
     parser.feed(b"\nPI")
     assert parser.next() == [b"ECHO", b"x" * 100_000]
     assert len(parser) == 2
+
+
+def test_few_requests_reads_only_what_redis_would_write_as_the_same_bytes() -> None:
+    large = encode(b"SET", b"k", b"x\r\ny" * 300)
+    read = 0
+    for data in (large, encode(b"LPUSH", b"l", b"", b"x" * 12), encode(b"GET", b"k") * 3):
+        for at, byte in product(range(min(len(data), 80)), b"\r\n\0$*019-+ lx"):
+            for tried in (
+                data[:at] + bytes((byte,)) + data[at + 1 :],
+                data[:at] + bytes((byte,)) + data[at:],
+            ):
+                if requests := few_requests(tried):
+                    assert b"".join(encode(*request) for request in requests) == tried
+                    read += 1
+    assert read
