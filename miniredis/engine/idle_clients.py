@@ -40,6 +40,7 @@ class IdleClients:
         if seconds * SECOND != self.patience:
             self.patience = seconds * SECOND
             self._next_look = self._engine.now.monotonic
+            self._engine.timers.consider_rare_work()
 
     def next_deadline(self) -> int | None:
         """When to look again, in monotonic microseconds; None if that is not needed."""

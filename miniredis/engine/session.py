@@ -255,7 +255,6 @@ class Session:
         else:
             output = joined(self.outgoing)  # a single piece is not copied
             self.outgoing.clear()
-        self.last_active = self.engine.now
         self.engine.statistics.output_bytes += len(output)
         return output
 
@@ -316,7 +315,8 @@ class Session:
         return NO_REPLY
 
     def unblock(self) -> None:
-        """Marks the client as no longer blocked."""
+        """Marks the client as no longer blocked: as if it had sent something now."""
+        self.last_active = self.engine.now
         self.waiter = None
         self.flags &= ~BLOCKED
 

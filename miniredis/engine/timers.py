@@ -40,7 +40,15 @@ class Timers:
         self._engine = engine
         self.are_set = False
         self.active_expire = True
+        self._has_rare_work = False
         self._not_before = 0  # after a failure; monotonic microseconds
+
+    def consider_rare_work(self) -> None:
+        """Call it when a client's output begins or ends to trickle, and when ``timeout`` is set.
+
+        So each tick asks only whether there is any such work.
+        """
+        self._has_rare_work = bool(self._engine.trickles.clients or self._engine.idle.patience)
 
     def run(self, now: Instant) -> None:
         """Does what is due."""
@@ -49,8 +57,7 @@ class Timers:
             engine.waiting.deadlines
             or engine.keyspace.expiries
             or engine.output_limits.over
-            or engine.trickles
-            or engine.idle.patience
+            or self._has_rare_work
             or engine.conditions.pause is not None
             or engine.saves.awaits_time
             or (

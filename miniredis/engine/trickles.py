@@ -38,20 +38,25 @@ class Trickle:
 
 
 class Trickles:
-    """The clients of one engine whose output trickles."""
+    """The clients of one engine whose output trickles.
+
+    Attributes:
+        clients: how the output of each goes out.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._clients: dict[Session, Trickle] = {}
+        self.clients: dict[Session, Trickle] = {}
 
     def begin(self, session: Session, size: int, every: int, *, lasts: bool) -> None:
         """From now on, a client gets so many bytes every so many microseconds; the first ones at once."""
         session.flags |= TRICKLES
-        self._clients[session] = Trickle(size, every, lasts, self._engine.now.monotonic)
+        self.clients[session] = Trickle(size, every, lasts, self._engine.now.monotonic)
+        self._engine.timers.consider_rare_work()
 
     def take(self, session: Session) -> Output:
         """The bytes that may be sent to a client now."""
-        trickle, now = self._clients[session], self._engine.now
+        trickle, now = self.clients[session], self._engine.now
         output = bytes(joined(session.outgoing))
         if session.flags & CLOSING:
             self.forget(session)
@@ -70,18 +75,16 @@ class Trickles:
 
     def next_deadline(self) -> int | None:
         """When more can be sent, in monotonic microseconds; None if nothing waits."""
-        return min((each.due for client, each in self._clients.items() if client.outgoing), default=None)
+        return min((each.due for client, each in self.clients.items() if client.outgoing), default=None)
 
     def due(self, monotonic: int) -> Iterator[Session]:
         """The clients to whom more can be sent."""
-        for client, trickle in self._clients.items():
+        for client, trickle in self.clients.items():
             if client.outgoing and trickle.due <= monotonic:
                 yield client
 
     def forget(self, session: Session) -> None:
         """A client is gone, or gets all again."""
-        session.flags &= ~TRICKLES
-        self._clients.pop(session, None)
-
-    def __bool__(self) -> bool:
-        return bool(self._clients)
+        if self.clients.pop(session, None) is not None:
+            session.flags &= ~TRICKLES
+            self._engine.timers.consider_rare_work()

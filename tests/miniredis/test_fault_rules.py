@@ -218,7 +218,7 @@ def test_clients_put_pieces_together(loop: Any) -> None:
         server.faults.add(command="lrange", then=faults.send_in_pieces(7, 0.0001))
         local.rpush("jobs", "a", "b", "c")
         assert remote.lrange("jobs", 0, -1) == local.lrange("jobs", 0, -1) == [b"a", b"b", b"c"]
-        assert not server._runner.engine.trickles
+        assert not server._runner.engine.trickles.clients
 
 
 def test_a_recording_has_the_whole_of_a_reply_in_pieces(server: Any) -> None:
@@ -261,7 +261,7 @@ def test_a_client_that_goes_while_its_reply_comes_in_pieces_is_forgotten(server:
         server.faults.add(command="echo", then=faults.send_in_pieces())
         sock.sendall(b"ECHO hello\r\n")
         assert sock.recv(100) == b"$"
-    until(lambda: not server._runner.engine.trickles, "it is forgotten")
+    until(lambda: not server._runner.engine.trickles.clients, "it is forgotten")
 
 
 def test_new_connections_are_refused_and_those_that_are_there_stay(server: Any, connect: Connect) -> None:
