@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import hiredis
 
 from ..failure import Evidence
 from ..judging.environment import Environment, Failure, expect
-from ..targets import real_redis
+from ..targets import embedded, real_redis
 from ..wire import RawConnection
 from .model import Clause
 from .registry import check, declare
@@ -59,6 +61,43 @@ def declare_group(group: str) -> None:
 
 for _group in GROUPS:
     declare_group(_group)
+
+
+declare(
+    Clause(
+        "wire.commands", ("wire",), "Redis 7.0.15", "decided",
+        "COMMAND INFO and COMMAND DOCS tell the same of a command: arity, flags, keys, groups, version, arguments.",
+        ("redis-7.0", "reference"),
+    )
+)  # fmt: skip
+
+
+@check("wire.commands")
+def tells_of_commands(env: Environment) -> None:
+    """Of all that both servers know; texts are each one's own, and the order of subcommands is nobody's."""
+    with (
+        (real_redis if env.address.in_process else embedded)() as address,
+        Environment(address, env.client) as other,
+    ):
+        judged, reference = env.connect(), other.connect()
+        names = (set(decoded(each.command("COMMAND", "LIST"))) for each in (judged, reference))
+        for name in sorted(set.intersection(*names)):
+            expect(told_of(judged, name), told_of(reference, name), f"what is told of {name.decode()}")
+
+
+def told_of(server: RawConnection, name: bytes) -> list[object]:
+    """What COMMAND INFO tells of a command, but for its subcommands, and COMMAND DOCS, but for texts."""
+    (info,) = decoded(server.command("COMMAND", "INFO", name))
+    words = iter(decoded(server.command("COMMAND", "DOCS", name))[1])
+    docs = dict(zip(words, words, strict=True))
+    return [*info[:9], *(docs.get(each) for each in (b"since", b"group", b"arguments"))]
+
+
+def decoded(reply: bytes) -> Any:
+    """A reply as objects, flags and other statuses as bytes."""
+    reader = hiredis.Reader()
+    reader.feed(reply)
+    return reader.gets()
 
 
 @check("wire.blocking")

@@ -342,6 +342,14 @@ def tells_since_when(env: Environment) -> None:
     expect(found[3].age, None, "the age of an item without a time")
 
 
+@check("backup.by-hand")
+def only_items_are_put_back(env: Environment) -> None:
+    queue = made(env)
+    for operate in (queue.complete, queue.requeue, queue.discard):
+        with expect_error(TypeError, "an operation on a number in place of an item"):
+            operate(5)
+
+
 @check("backup.reaper")
 def any_of_many_are_reaped(env: Environment) -> None:
     queue = made(env)

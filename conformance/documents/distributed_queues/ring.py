@@ -337,3 +337,22 @@ def a_wait_goes_on_with_its_kind(env: Environment) -> None:
     env.redis.lpush(env.key("jobs"), "theirs")
     claiming.expect_error(QueueAlreadyExistsError, "a claim that waited while a ring was made")
     expect((ring(env), env.redis.exists(env.key("jobs:processing"))), ([b"theirs"], 0), "what waits")
+
+
+@check("kinds.apart")
+def names_that_collide_are_refused(env: Environment) -> None:
+    for suffix in (
+        ":processing",
+        ":claims",
+        ":delayed",
+        ":due",
+        ":deliveries",
+        ":beats",
+        ":notes",
+        ":kind",
+        ":lock:v",
+    ):
+        for kind in ("BackupQueue", "RingQueue", "ReliableQueue"):
+            with expect_error(ValueError, f"a {kind} whose name ends with {suffix}"):
+                env.kind(kind, f"jobs{suffix}")
+    env.kind("BackupQueue", "jobs:kinds").push(b"v")

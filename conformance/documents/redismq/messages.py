@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from itertools import count as numbers
 from typing import Any, Final
 from unittest import mock
+
+from pressure import QueueAlreadyExistsError
 
 from ...judging.capabilities import has_no_reliable_queues
 from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
 from ..dying import every_death
 from ..large import LARGE, gist
 from ..registry import CHECKS, Check, check
-from ..state import LONG, MishapError, datas
+from ..state import LONG, MishapError, datas, server_time
 from . import module
 
 
@@ -371,6 +374,86 @@ def beats(env: Environment) -> None:
     expect(set(idle), {first.id, second.id}, "messages in flight")
     expect(idle[first.id] < idle[second.id], True, f"a heartbeat makes a message's idle time shorter: {idle}")
     expect(len(queue.ack(first, second)), 2, "messages acknowledged")
+
+
+@check("reliable.heartbeat")
+def what_beats_is_passed_over(env: Environment) -> None:
+    """The oldest have beaten just now, so the youngest is recovered; theirs counts as no delivery."""
+    queue = made(env, b"1", b"2", b"3")
+    first, second, _ = popped(queue, 3)
+    pass_moment(env, queue)
+    queue.heartbeat(first, second)
+    found = queue.recover(0.05, 1)
+    expect([(each.data, each.deliveries) for each in found], [(b"3", 2)], "what is recovered")
+    deliveries = {each.message.data: each.message.deliveries for each in queue.pending()}
+    expect(deliveries, {b"1": 1, b"2": 1, b"3": 2}, "deliveries")
+
+
+FOREIGN: Final = {
+    b"as it is": (b"as it is", 1), b"0" * 32 + b":4:after four": (b"after four", 5), b"1" * 32 + b":2,3:{}}odd note": (b"odd note", 3),
+    b"2" * 32 + b":0,2:[]a list": (b"a list", 1), b"3" * 32 + b':0,10:{"id":"x"}with an id': (b"with an id", 1),
+}  # fmt: skip
+"""Delayed messages that another program may have written, their bytes, and the number of their next delivery."""
+
+
+@check("reliable.due")
+def others_may_delay(env: Environment) -> None:
+    """What is delayed in another form is delivered; a note that is none is passed over."""
+    queue = made(env)
+    queue.push(b"ours", delay=LONG)
+    env.redis.zadd(env.key("jobs:delayed"), dict(zip(FOREIGN, range(len(FOREIGN)), strict=True)))
+    found: list[Any] = []
+    for _ in FOREIGN:
+        found += popped(queue)
+    expect([(each.data, each.deliveries) for each in found], [*FOREIGN.values()], "messages, and deliveries")
+    expect(found[-1].id.partition(b"@")[0], b"x", "the id that a note tells")
+    expect(counts(queue), (0, len(FOREIGN), 1, 0), "undelivered, delivered, delayed, dead")
+
+
+@check("reliable.retry")
+def waits_longer_and_longer(env: Environment) -> None:
+    """Without a delay of its own a retry waits 1, 2, 4... s by its deliveries, and an hour at most."""
+    queue = made(env, b"v")
+    for deliveries, wanted in ((1, 1), (2, 2), (3, 4), (12, 2048), (13, 3600), (70, 3600)):
+        (message,) = popped(queue)
+        now = server_time(env)
+        queue.retry(replace(message, deliveries=deliveries))
+        delayed: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1, withscores=True)
+        ((_, due),) = delayed
+        expect(0 <= due - now - 1000 * wanted < 60_000, True, f"{due - now} ms after {deliveries} deliveries")
+        pass_time(env, 2 * LONG)
+
+
+@check("reliable.worker")
+def works_on_what_is_idle_first(env: Environment) -> None:
+    queue = made(env, b"1", b"2", b"3")
+    popped(queue)
+    seen: list[tuple[bytes, int]] = []
+    env.until(lambda: all(each.idle > 0 for each in queue.pending()), "had time passed")
+
+    def handle(message: Any) -> None:
+        seen.append((message.data, message.deliveries))
+
+    done = [queue.work(handle, min_idle=0, max_messages=most, until_empty=True) for most in (1, 1, 5)]
+    expect((seen, done), ([(b"1", 2), (b"2", 1), (b"3", 1)], [1, 1, 1]), "messages, and how many went well")
+
+
+@check("reliable.several")
+def several_are_of_one_kind(env: Environment) -> None:
+    queue = made(env)
+    env.kind("BackupQueue", "other").push(b"v")
+    with expect_error(QueueAlreadyExistsError, "a pop of a queue of another kind"):
+        queue.pop_any(env.kind("ReliableQueue", "other"), block=False)
+    with expect_error(TypeError, "a pop of what is no queue"):
+        queue.pop_any(b"other", block=False)
+    for count in range(1, 4):
+        queues = [env.kind("ReliableQueue", f"several {count} {number}") for number in range(3)]
+        for number, each in enumerate(queues):
+            each.push(*(b"%d" % number,) * 2)
+        found = queues[0].pop_any(*queues[1:], count=2 * count, block=False)
+        told = [(queues.index(queue), message.data) for queue, message in found]
+        wanted = [(number, b"%d" % number) for number in range(3) for _ in range(2)]
+        expect(told, wanted[: 2 * count], f"what is popped of three queues, {2 * count} at most")
 
 
 @check("reliable.pop")

@@ -240,4 +240,11 @@ SERVERS: Final = (
         "range(min(count, len(values), 10_000))",
         ("list.pop.count",),
     ),
+    Mutant(
+        "tells that SAVE takes arguments",
+        "miniredis/engine/commands/server.py",
+        '@command("SAVE", 1, ',
+        '@command("SAVE", -1, ',
+        ("wire.commands",),
+    ),
 )
