@@ -451,8 +451,8 @@ def several_are_of_one_kind(env: Environment) -> None:
         for number, each in enumerate(queues):
             each.push(*(b"%d" % number,) * 2)
         found = queues[0].pop_any(*queues[1:], count=2 * count, block=False)
-        told = [(queues.index(queue), message.data) for queue, message in found]
-        wanted = [(number, b"%d" % number) for number in range(3) for _ in range(2)]
+        told = [(queue.keys.queue, message.data) for queue, message in found]
+        wanted = [(each.keys.queue, b"%d" % number) for number, each in enumerate(queues) for _ in range(2)]
         expect(told, wanted[: 2 * count], f"what is popped of three queues, {2 * count} at most")
 
 
