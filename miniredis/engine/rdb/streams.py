@@ -39,7 +39,9 @@ def dump_stream(stream: Stream) -> bytes:
         string(node.master.to_bytes(ID_BYTES)) + string(pack(node_elements(node))) for node in stream.nodes
     ]
     known = [two(number) for number in (stream.last, stream.first, stream.max_deleted)]
-    groups = [string(name) + two(group.last) + dump_group(group) for name, group in stream.groups.items()]
+    groups = [
+        string(name) + two(group.last) + dump_group(group) for name, group in sorted(stream.groups.items())
+    ]
     parts = [length(len(nodes)), *nodes, length(len(stream)), *known, length(stream.added & SEQUENCE)]
     return bytes([STREAM_2]) + b"".join([*parts, length(len(groups)), *groups])
 
@@ -66,7 +68,7 @@ def dump_group(group: Group) -> bytes:
     for number, delivery in group.pending.walk():
         parts += [number.to_bytes(ID_BYTES), milliseconds(delivery.time), length(delivery.count & SEQUENCE)]
     parts.append(length(len(group.consumers)))
-    for consumer in group.consumers.values():
+    for _, consumer in sorted(group.consumers.items()):
         parts += [string(consumer.name), milliseconds(consumer.seen)]
         parts.append(length(len(consumer.pending)))
         parts += [number.to_bytes(ID_BYTES) for number, _ in consumer.pending.walk()]
