@@ -24,7 +24,8 @@ A fixture of your own of the same name, in a ``conftest.py``, takes precedence. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -111,6 +112,23 @@ def held_miniredis_server(
 
         skip("its clock cannot be held")
     yield from started_for(request, clock="held")
+
+
+@pytest.fixture
+def miniredis_factory(miniredis_real: RealServer | None) -> Iterator[Callable[..., EmbeddedServer]]:
+    """Starts one more server at each call, with the arguments of ``start``; all end after the test."""
+    from . import start
+
+    with contextlib.ExitStack() as stack:
+
+        def started(**options: Any) -> EmbeddedServer:
+            if miniredis_real:
+                from .pytest_real import skip
+
+                skip("it cannot be started with arguments of miniredis.start")
+            return stack.enter_context(start(**options))
+
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -141,7 +141,6 @@ def name_of(command: str) -> bytes:
 
 
 EVERYTHING: Final = re.compile(b"").match
-NOTHING: Final = re.compile(rb"(?!)").match  # sooner than ``search``, which looks everywhere
 
 
 class FaultRules:
@@ -152,7 +151,7 @@ class FaultRules:
         self._rules: list[FaultRule] = []
         self._of_requests: tuple[FaultRule, ...] = ()
         self._of_connections: tuple[FaultRule, ...] = ()
-        self._may_concern: Callable[[bytes], object] = EVERYTHING  # a rule, or a recorder
+        self._may_concern: Callable[[bytes], object] | None = None  # a rule, or a recorder
         self._named: frozenset[bytes | int] = frozenset()  # clients that a rule is about
         self._recorders: list[Callable[[Request], Hear]] = []
         self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
@@ -199,7 +198,7 @@ class FaultRules:
         self._of_connections = tuple(rule for rule in self._rules if rule.is_of_connections)
         self._named = frozenset(rule.client for rule in self._of_requests if rule.client is not None)
         signs = {rule.sign for rule in self._of_requests if rule.client is None}
-        self._may_concern = re.compile(b"|".join(signs)).search if signs else NOTHING
+        self._may_concern = re.compile(b"|".join(signs)).search if signs else None
         if self._recorders or self._passes:
             self._may_concern = EVERYTHING
         has_work = self._of_requests or self._recorders or self._passes
@@ -207,9 +206,10 @@ class FaultRules:
 
     def spare(self, session: Session, data: bytes) -> bool:
         """Whether it is clear from the bytes of a client's requests that none of them meets a rule."""
-        if self._may_concern(data):
+        may_concern, named = self._may_concern, self._named
+        if may_concern is not None and may_concern(data):
             return False
-        return not self._named or self._named.isdisjoint((session.name, session.id))
+        return not named or (session.name not in named and session.id not in named)
 
     def refuse_connection(self) -> bool:
         """Whether a new client is refused."""

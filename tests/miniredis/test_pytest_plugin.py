@@ -69,6 +69,30 @@ def test_tests_share_the_server_of_a_session_and_not_its_keys(pytester: pytest.P
     pytester.runpytest("-W", "error", "--strict-markers").assert_outcomes(passed=2)
 
 
+SEVERAL = """
+import socket, pytest
+
+seen = []
+
+def test_first(miniredis_factory):
+    one, other = miniredis_factory(databases=2), miniredis_factory(clock="held")
+    assert one.port != other.port
+    with one.client() as client:
+        assert client.config_get("databases") == {"databases": "2"}
+    seen.extend([one, other])
+
+def test_second_finds_them_gone():
+    for server in seen:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((server.host, server.port))
+"""
+
+
+def test_a_factory_starts_more_servers_which_end_with_their_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SEVERAL)
+    pytester.runpytest("-W", "error").assert_outcomes(passed=2)
+
+
 FAILING = """
 def test_fails(redis_client):
     redis_client.set("k", "v")

@@ -39,6 +39,9 @@ def test_third(miniredis_session):
 def test_time(miniredis_server):
     miniredis_server.fast_forward(10)
 
+def test_more_servers(miniredis_factory):
+    miniredis_factory(databases=2)
+
 def test_held_time(held_miniredis_server):
     raise AssertionError
 
@@ -73,7 +76,7 @@ def test_the_same_tests_run_on_a_program_and_what_it_lacks_is_skipped_with_a_rea
     pytester.makepyfile(THEIR_TESTS)
     program = find_real_redis()
     told = pytester.runpytest("-W", "error", "--strict-markers", f"--miniredis-real={program}")
-    told.assert_outcomes(passed=3, skipped=5, failed=1)
+    told.assert_outcomes(passed=3, skipped=6, failed=1)
     told.stdout.fnmatch_lines(
         [
             "miniredis: replaced by redis-server",
