@@ -18,8 +18,9 @@ from _pytest.mark import ParameterSet
 import miniredis
 from conformance.targets import Address
 from miniredis.engine.hashes import HashValue
-from miniredis.engine.rdb.payload import restore
+from miniredis.engine.rdb.payload import dump, restore
 from miniredis.engine.sets import SetValue
+from miniredis.engine.streams import Stream
 
 from ...waiting import until
 from ..replication.replicas import address_of, connect, real_replica, wait_until_caught_up, wait_until_up
@@ -38,7 +39,7 @@ def ours(folder: Path, **directives: Any) -> Server:
 
 
 def dumps(server: Server) -> dict[tuple[int, bytes], object]:
-    """The payload of each key; of a type without an order, what it holds."""
+    """The payload of each key, but for what no command tells another server: an order, when a consumer was seen."""
     with redis.Redis(port=server.port) as client:
         found: dict[tuple[int, bytes], object] = {}
         for index in range(16):
@@ -53,6 +54,11 @@ def in_order(payload: Any) -> object:
             return sorted(fields.items())
         case SetValue(members=members):
             return sorted(members)
+        case Stream() as stream:
+            for group in stream.groups.values():
+                for consumer in group.consumers.values():
+                    consumer.seen = 0
+            return dump(stream)
         case _:
             return payload
 
