@@ -16,6 +16,9 @@ that use a directory.
 ``Engine`` is the server without sockets, threads and clocks.
 """
 
+from importlib import import_module
+from typing import Any
+
 from .clock import HeldClock
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
@@ -40,3 +43,9 @@ __all__ = [
     "spawn",
     "start",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "faults":  # imported when it is asked for: most servers have none
+        return import_module(".faults", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

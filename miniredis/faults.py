@@ -16,24 +16,11 @@ To add a fault: a class in ``engine/fault_kinds.py``, and a function here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal
 
-from .arguments import kind
-from .engine.fault_kinds import (
-    Cut,
-    Delay,
-    ErrorReply,
-    Fault,
-    LostReply,
-    RefusedConnection,
-    Restart,
-    Trickle,
-)
-from .engine.fault_rules import FaultRule
-
-if TYPE_CHECKING:
-    from .tick_runner import TickRunner
+from .engine.fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
+from .engine.fault_rules import Fault
+from .rules import Faults, Rule
 
 __all__ = [
     "Fault",
@@ -143,108 +130,3 @@ def refuse_connection() -> Fault:
     is accepted and closed: only a server that has stopped refuses it before.
     """
     return RefusedConnection()
-
-
-class Rule:
-    """A rule of ``Faults``. As a context manager it is removed at the end of its block."""
-
-    def __init__(self, runner: TickRunner, rule: FaultRule) -> None:
-        self._runner = runner
-        self._rule = rule
-
-    @property
-    def met(self) -> int:
-        """How many requests have met the fault."""
-        return self._rule.met
-
-    def remove(self) -> None:
-        """Ends the rule. Requests that it has delayed stay delayed. May be called more than once."""
-        with self._runner.lock:
-            self._runner.engine.rules.remove(self._rule)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-    def __repr__(self) -> str:
-        return f"<Rule {self._rule}: met {self.met} times>"
-
-
-class Faults:
-    """The rules by which requests to a server meet a fault. ``server.faults`` has them.
-
-    Iterating gives the rules that hold, in the order in which they were added. A request meets the first rule
-    that it fits. It may come from a socket or from a client in this process.
-    """
-
-    def __init__(self, runner: TickRunner) -> None:
-        self._runner = runner
-        self._rules: dict[FaultRule, Rule] = {}
-
-    def add(
-        self,
-        *,
-        then: Fault | str,
-        command: str = "",
-        key: str | bytes | None = None,
-        client: str | int | None = None,
-        after: int = 0,
-        times: int | None = None,
-        probability: float = 1.0,
-        seed: int = 0,
-    ) -> Rule:
-        """Adds a rule behind all others. Without conditions, each request meets it.
-
-        In a transaction a command meets a rule when it is queued; EXEC is a command of its own. DEBUG and the
-        commands of scripts meet none. One that waits, such as BLPOP, meets a fault of its reply when it is
-        served.
-
-        Args:
-            then: what happens: a fault of this module, or the text of an error reply.
-            command: its name, such as ``"lpush"`` or ``"client list"``.
-            key: a pattern, as KEYS takes it, that one of the command's keys fits.
-            client: the name (CLIENT SETNAME) or the number (CLIENT ID) of the client.
-            after: how many requests are spared first.
-            times: how many meet the fault then; None for all.
-            probability: with which each of these meets it, from 0 to 1.
-            seed: decides which ones; the same ones for the same seed.
-
-        Raises:
-            TypeError: ``then`` is no fault.
-            ValueError: there is no such command, a number is out of range, or a rule for connections has a
-                command, a key or a client.
-        """
-        fault = error(then) if isinstance(then, str) else then
-        if not hasattr(fault, "act"):
-            raise TypeError(f"then must be a fault of miniredis.faults or a str, not {kind(then)}")
-        rule = FaultRule(
-            fault,
-            command,
-            key.encode() if isinstance(key, str) else key,
-            client.encode() if isinstance(client, str) else client,
-            after,
-            times,
-            probability,
-            seed,
-        )
-        with self._runner.lock:
-            self._runner.engine.rules.add(rule)
-            return self._handle(rule)
-
-    def _handle(self, rule: FaultRule) -> Rule:
-        return self._rules.setdefault(rule, Rule(self._runner, rule))
-
-    def clear(self) -> None:
-        """Ends all rules."""
-        for rule in self:
-            rule.remove()
-
-    def __iter__(self) -> Iterator[Rule]:
-        with self._runner.lock:
-            self._rules = {rule: self._handle(rule) for rule in self._runner.engine.rules.all}
-        return iter(tuple(self._rules.values()))
-
-    def __len__(self) -> int:
-        return len(self._runner.engine.rules.all)

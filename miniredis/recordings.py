@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import hiredis
 
 if TYPE_CHECKING:
-    from .engine.fault_kinds import Request
+    from .engine.fault_rules import Request
     from .tick_runner import TickRunner
 
 __all__ = ["Call", "Recording", "load", "replay"]

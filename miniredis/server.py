@@ -15,7 +15,6 @@ import trio
 from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
 from .clock import Clock, ClockChoice, chosen
 from .engine import Config, ConfigurationError, Engine
-from .faults import Faults
 from .forks import leave_to_parent_on_fork
 from .handle import Handle, Place
 from .inspection import Inspected
@@ -25,6 +24,7 @@ from .poll import PollLoop
 from .pollers import has_poller
 from .process import this_process
 from .replication.link import MasterLink
+from .rules import Faults
 from .streams import StreamLoop, serve_stream
 from .tick_runner import TickRunner
 

@@ -19,10 +19,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 from .embedded import EmbeddedServer, start
-from .faults import Rule
 from .handle import Place
 from .inspection import Snapshot
 from .recordings import Recording
+from .rules import Rule
 from .spawning import ANSWERER, SERVER, Question, Reference
 
 __all__ = ["main"]

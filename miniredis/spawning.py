@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from .arguments import DirectiveValue, check_loop, checked_config
 from .clock import ClockChoice, HeldClock, chosen
 from .contents import Contents, Entry
-from .faults import Fault, Faults, Rule
 from .forks import leave_to_parent_on_fork
 from .handle import Place
 from .inspection import BlockedClient, Snapshot
 from .recordings import Call, Recording
 from .remote import RemoteServer
+from .rules import Faults, Rule
 from .tick_runner import PARENTS
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     import trio
 
+    from .engine.fault_rules import Fault
     from .server import LoopChoice
 
 __all__ = ["ANSWERER", "SERVER", "Question", "Reference", "SpawnedServer", "spawn"]

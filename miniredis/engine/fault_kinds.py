@@ -2,55 +2,34 @@
 
 To add one, write a class with the method ``act`` here, a function for users in ``miniredis/faults.py``, and a
 row for DEBUG FAULT in ``commands/faulting.py``.
+
+Most servers have no faults, so nothing imports this module until there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from .gate import refuse
 
 if TYPE_CHECKING:
-    from .registry import Command
+    from .fault_rules import Request
     from .session import Session
 
 __all__ = [
     "MOMENTS",
-    "Change",
     "Cut",
     "Delay",
     "ErrorReply",
-    "Fault",
     "LostReply",
     "RefusedConnection",
-    "Request",
     "Restart",
     "Trickle",
 ]
 
-Change: TypeAlias = "Callable[[Session, bytes], bytes]"
-"""What becomes of the reply to a client."""
-
 MOMENTS: Final = ("before", "middle", "after")
 """When a connection can be cut."""
-
-
-class Request(NamedTuple):
-    """A request that meets a rule; ``proceed`` has it pass the gate and run."""
-
-    session: Session
-    command: Command
-    args: list[bytes]
-    proceed: Callable[[], None]
-
-
-class Fault(Protocol):
-    """What happens to a request that meets a rule."""
-
-    def act(self, request: Request) -> None:
-        """Does it; calls ``request.proceed`` if the request runs all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +145,8 @@ class Trickle:
 @dataclass(frozen=True, slots=True)
 class RefusedConnection:
     """A new client is turned away; its rule is about connections, and no request meets it."""
+
+    is_of_connections: ClassVar = True
 
     def act(self, request: Request) -> None:
         """Never called."""

@@ -14,10 +14,9 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from .client_flags import BLOCKED
-from .fault_kinds import Change, Fault, RefusedConnection, Request
 from .gate import look_up
 from .glob import compile_match
 from .key_positions import keys_of
@@ -25,12 +24,32 @@ from .replies import joined
 
 if TYPE_CHECKING:
     from .conditions import Conditions
+    from .registry import Command
     from .session import Session
 
-__all__ = ["FaultRule", "FaultRules"]
+__all__ = ["Change", "Fault", "FaultRule", "FaultRules", "Request"]
+
+Change: TypeAlias = "Callable[[Session, bytes], bytes]"
+"""What becomes of the reply to a client."""
 
 Hear: TypeAlias = Callable[[bytes], None]
 """Called with the bytes that a client gets in reply; none if it gets none."""
+
+
+class Request(NamedTuple):
+    """A request that meets a rule; ``proceed`` has it pass the gate and run."""
+
+    session: Session
+    command: Command
+    args: list[bytes]
+    proceed: Callable[[], None]
+
+
+class Fault(Protocol):
+    """What happens to a request that meets a rule."""
+
+    def act(self, request: Request) -> None:
+        """Does it; calls ``request.proceed`` if the request runs all the same."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +90,7 @@ class FaultRule:
     def __post_init__(self) -> None:
         if self.after < 0 or (self.times is not None and self.times < 0) or not 0 <= self.probability <= 1:
             raise ValueError("after and times count requests, and probability is from 0 to 1")
-        self.is_of_connections = isinstance(self.fault, RefusedConnection)
+        self.is_of_connections = hasattr(self.fault, "is_of_connections")
         if self.is_of_connections and (self.command or self.key is not None or self.client is not None):
             raise ValueError("a connection is refused before it has a command, a key or a client's name")
         self._name = name_of(self.command)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .errors import CommandError, ProtocolError
-from .fault_kinds import Request
+from .fault_rules import Request
 from .gate import check_allowed, is_held_up, look_up, refuse, reject_unknown
 from .registry import AT_ONCE
 from .replies import QUEUED

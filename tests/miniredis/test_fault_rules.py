@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -363,6 +365,17 @@ def test_what_is_no_rule_is_refused(
     with pytest.raises(error, match=text):
         server.faults.add(**options)
     assert not len(server.faults)
+
+
+def test_faults_are_imported_when_they_are_asked_for() -> None:
+    program = """
+import sys, miniredis
+with miniredis.start():
+    print("miniredis.engine.fault_kinds" in sys.modules)
+print(miniredis.faults.cut())
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["False", "Cut(when='before')"]
 
 
 def test_what_is_no_fault_is_refused() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..errors import CommandError
-from ..fault_kinds import Cut, Delay, ErrorReply, Fault, LostReply, RefusedConnection, Restart, Trickle
-from ..fault_rules import FaultRule
+from ..fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
+from ..fault_rules import Fault, FaultRule
 from ..replies import OK, Reply
 from ..session import Session
 
