@@ -60,10 +60,26 @@ def killing(at: int) -> Plan:
 
 
 class Inode:
-    """What a file holds, and what of it would be there after a power loss."""
+    """What a file holds, and what of it would be there after a power loss.
+
+    What a disk was asked to keep and failed to, the system forgets: it never tries again, as Linux does not, so
+    that zeros are in its place after a power loss, though the file can be read until then.
+    """
 
     def __init__(self) -> None:
         self.data = self.durable = b""
+        self.forgotten: list[range] = []
+
+    def sync(self) -> None:
+        """The disk keeps all but what was forgotten."""
+        kept = bytearray(self.data)
+        for each in self.forgotten:
+            kept[each.start : each.stop] = bytes(len(each))
+        self.durable = bytes(kept)
+
+    def forget(self) -> None:
+        """The disk failed to keep what is new."""
+        self.forgotten.append(range(len(self.durable), len(self.data)))
 
 
 class MemoryFile(File):
@@ -85,8 +101,8 @@ class MemoryFile(File):
         self.size = len(self.inode.data)
 
     def sync(self) -> None:
-        self._disk.step("sync")
-        self.inode.durable = self.inode.data
+        self._disk.step("sync", self.inode.forget)
+        self.inode.sync()
 
     def truncate(self, size: int) -> None:
         self._disk.step("truncate")
@@ -133,6 +149,11 @@ class MemoryDisk(Disk):
         except BaseException:
             half()
             raise
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether a power loss would take nothing of what files hold."""
+        return all(inode.data == inode.durable for inode in self._entries.values())
 
     def lose_power(self, seed: int) -> None:
         """Only what was made durable is left, and some of what was not: the beginning of files."""
