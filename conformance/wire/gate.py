@@ -23,7 +23,7 @@ from .address import Address
 from .connections import ReplyEnd
 from .relay import Relay
 
-__all__ = ["Act", "Gate", "Instead", "full_memory", "loading"]
+__all__ = ["Act", "Gate", "Instead", "full_memory", "loading", "no_scripts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,14 @@ def full_memory(message: bytes) -> bytes | None:
         return None
     refused = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n" * (len(names) - begin - 2)
     return b"+OK\r\n" * (begin + 1) + refused + ABORTED
+
+
+def no_scripts(message: bytes) -> bytes | None:
+    """What a server answers to a script that the client may not run; None to anything else."""
+    (name, *_), *others = requests_in(message)
+    if others or name not in (b"EVAL", b"EVALSHA"):
+        return None
+    return b"-NOPERM this user has no permissions to run the '%s' command\r\n" % name.lower()
 
 
 Loss: TypeAlias = Literal["lose-message", "cut-message", "lose-reply", "cut-reply"]

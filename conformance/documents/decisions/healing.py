@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
+from unittest import mock
 
 from pressure import QueueInUseError
+from pressure.protocol import liveness
 
 from ...judging.environment import Environment, Failure, expect, expect_error
 from ..registry import check
@@ -88,29 +91,27 @@ def frees_its_own_at_once(env: Environment) -> None:
             ours_before = text(env, ":consumer")
         queue.put(b"w")
         for role, operate in (("producer", partial(queue.put_nowait, b"x")), ("consumer", queue.get_nowait)):
-            take(env, role, ours_before)
-            operate()
-            expect_roles_free(env)
+            for free in (operate, queue.repair):
+                take(env, role, ours_before)
+                free()
+                expect_roles_free(env)
 
 
 @check("decided.heals")
 def two_that_do_not_wait_free_it(env: Environment) -> None:
-    """What one client found dead, another finds so after a while."""
-    for role, operate in (
-        ("producer", lambda queue: queue.put_nowait(b"w")),
-        ("consumer", lambda queue: queue.get_nowait()),
-    ):
-        with refilled(env):
-            take(env, role, DEAD)
-
-            def is_done(operate: Callable[[Any], object] = operate) -> bool:
-                with ours(env) as queue, suppress(QueueInUseError):
-                    operate(queue)
-                    return True
-                return False
-
-            expect(is_done(), False, f"whether the {role} role is freed at the first look")
-            env.until(is_done, f"was the {role} role freed by clients that do not wait")
+    """One finds the holder dead and notes it for an hour; another that finds so a minute later frees the role."""
+    for role, operate in (("producer", attrgetter("put_nowait")), ("consumer", attrgetter("get_nowait"))):
+        for seconds, is_freed in ((0, False), (59, False), (61, True)):
+            with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
+                take(env, role, DEAD)
+                for is_last in (False, True):
+                    with ours(env) as queue:
+                        error = env.start(partial(operate(queue), *(b"w",) * (role == "producer"))).error(
+                            role
+                        )
+                        wanted = type(None) if is_last and is_freed else QueueInUseError
+                        expect(type(error), wanted, f"what stops who tries again after {seconds} s")
+                    env.redis.pexpire(env.queue_key(f":{role}:suspect"), 3_600_000 - 1000 * seconds)
 
 
 @check("decided.heals")

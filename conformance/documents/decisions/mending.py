@@ -73,25 +73,6 @@ ALIVE: Final[dict[bytes | None, str]] = {
 """Why a holder may be alive."""
 
 
-@check("decided.repair-spares")
-def spares_by_connection(env: Environment) -> None:
-    """Of a hold of ours its connection tells whether it is alive; of others nobody knows."""
-    connection = env.connect()
-    with impatient(), ours(env) as queue:
-        for role, holder, is_there in product(("producer", "consumer"), HOLDERS, (True, False)):
-            queue.create()
-            take(env, role, holder)
-            connection.command("CLIENT", "SETNAME", HOLD.rpartition(b"/")[0] if is_there else b"nobody")
-            is_spared = holder == b"other" or (holder == HOLD and is_there)
-            whom = f"the {role} role, held by {shown(holder)}"
-            left = f"did not free {whom}: {ALIVE.get(holder or b'')}; force frees it all the same"
-            wanted = ((), (left,)) if is_spared else ((f"freed {whom}",), ())
-            expect(told(queue.repair()), wanted, f"what is told when the connection is open: {is_there}")
-            expect(length(env, f":{role}_free"), int(not is_spared), "elements of the role's list")
-            queue.repair(force=True)
-            queue.delete()
-
-
 HOLDERS: Final = (None, b"other", HOLD, HOLD + b"/released")
 """Who the holder key of a role that is taken names."""
 
@@ -112,25 +93,6 @@ def told(report: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a repair has done, and what it has left."""
     expect(str(report), "\n".join((*report.done, *report.left)) or "nothing to repair", "the whole report")
     return report.done, report.left
-
-
-@check("decided.repair-forced")
-def frees_one_role_or_both(env: Environment) -> None:
-    with ours(env) as queue:
-        for only, holder in product((None, "producer", "consumer"), HOLDERS):
-            queue.create()
-            for role in ROLES:
-                take(env, role, holder)
-            freed = [role for role in ROLES if only in (None, role)]
-            wanted = tuple(f"freed the {role} role, held by {shown(holder)}" for role in freed)
-            expect(told(queue.repair(force=True, role=only)), (wanted, ()), f"what is told of {only}")
-            expect(
-                [length(env, f":{role}_free") for role in ROLES],
-                [int(role in freed) for role in ROLES],
-                "roles",
-            )
-            queue.repair(force=True)
-            queue.delete()
 
 
 ROLES: Final = ("producer", "consumer")
@@ -300,3 +262,41 @@ def tells_of_a_bound_that_is_none(env: Environment) -> None:
             ((), (f"its bound is not a number of 0 or more: b'x'; {how}",)),
             "what is told",
         )
+
+
+@check("decided.repair-corrects")
+def spares_by_connection(env: Environment) -> None:
+    """Of a hold of ours its connection tells whether it is alive; of others nobody knows."""
+    connection = env.connect()
+    with impatient(), ours(env) as queue:
+        for role, holder, is_there in product(("producer", "consumer"), HOLDERS, (True, False)):
+            queue.create()
+            take(env, role, holder)
+            connection.command("CLIENT", "SETNAME", HOLD.rpartition(b"/")[0] if is_there else b"nobody")
+            is_spared = holder == b"other" or (holder == HOLD and is_there)
+            whom = f"the {role} role, held by {shown(holder)}"
+            left = f"did not free {whom}: {ALIVE.get(holder or b'')}; force frees it all the same"
+            wanted = ((), (left,)) if is_spared else ((f"freed {whom}",), ())
+            expect(told(queue.repair()), wanted, f"what is told when the connection is open: {is_there}")
+            expect(length(env, f":{role}_free"), int(not is_spared), "elements of the role's list")
+            queue.repair(force=True)
+            queue.delete()
+
+
+@check("decided.repair-corrects")
+def frees_one_role_or_both(env: Environment) -> None:
+    with ours(env) as queue:
+        for only, holder in product((None, "producer", "consumer"), HOLDERS):
+            queue.create()
+            for role in ROLES:
+                take(env, role, holder)
+            freed = [role for role in ROLES if only in (None, role)]
+            wanted = tuple(f"freed the {role} role, held by {shown(holder)}" for role in freed)
+            expect(told(queue.repair(force=True, role=only)), (wanted, ()), f"what is told of {only}")
+            expect(
+                [length(env, f":{role}_free") for role in ROLES],
+                [int(role in freed) for role in ROLES],
+                "roles",
+            )
+            queue.repair(force=True)
+            queue.delete()

@@ -11,13 +11,25 @@ from itertools import count as numbers
 from itertools import product
 from typing import Any, Final
 
-from pressure import PressureError, PressureWarning
+from pressure import PressureError, PressureWarning, QueueInUseError
 
 from ...judging.environment import Environment, Failure, expect
-from ...wire.gate import Act, Gate, Instead, full_memory, loading
+from ...wire.gate import Act, Gate, Instead, full_memory, loading, no_scripts
 from ..registry import check
-from ..state import CONSUMER, COUNTERS, LISTS, PRODUCER, SUFFIXES, MishapError, length, our_own, text
-from . import RECEIVE, decided
+from ..state import (
+    CONSUMER,
+    COUNTERS,
+    LISTS,
+    PRODUCER,
+    SUFFIXES,
+    MishapError,
+    contents,
+    counters,
+    length,
+    our_own,
+    text,
+)
+from . import RECEIVE, decided, ours
 
 THERE: Final = [b"a", b"bb"]
 """What waits before each operation."""
@@ -135,7 +147,9 @@ def attempts(env: Environment, operation: Operation, act: Act) -> Iterator[tuple
                 return
 
 
-def expect_lawful(env: Environment, operation: Operation, attempt: Attempt, spoiled: str | None) -> None:
+def expect_lawful(
+    env: Environment, operation: Operation, attempt: Attempt, spoiled: str | None, *, is_freed: bool = False
+) -> None:
     """Fails if a message is lost or doubled, if a role is kept, or if something is wrong that is not told.
 
     What is spoiled that names the holder looks as if another client had freed the role: from then on this one writes
@@ -148,7 +162,7 @@ def expect_lawful(env: Environment, operation: Operation, attempt: Attempt, spoi
         waiting, unacked, rejected = (elements(env, suffix) for suffix in lists)
         flow = [*attempt.got, *rejected, *unacked, *waiting]
         expect(flow, [*THERE, *operation.puts[: attempt.stored]], "all messages, the oldest first")
-    is_freed = spoiled in {":producer", ":consumer"}
+    is_freed = is_freed or spoiled in {":producer", ":consumer"}
     if attempt.error is None and not is_freed and (operation.puts or operation.takes):
         is_told = "refused to count" in attempt.told
         wrong = [suffix for suffix in COUNTERS if not is_right(env, operation, suffix)]
@@ -250,6 +264,12 @@ def frees_roles_where_memory_is_full(env: Environment) -> None:
         )
         marks = [length(env, suffix) for suffix in (":closed", ":not_full", PRODUCER, CONSUMER)]
         expect(marks, [2, 1, 1, 1], f"marks, tokens and roles; message {moment} was refused")
+        holders = [(text(env, role) or b"").endswith(b"/released") for role in (":producer", ":consumer")]
+        expect(
+            holders,
+            [True, True],
+            f"whether those who freed the roles are named; message {moment} was refused",
+        )
         if is_over:
             break
     expect(len(set(reports)) <= 1, True, f"whether each repair tells the same: {reports}")
@@ -274,3 +294,72 @@ def tells_what_became_of_a_message(env: Environment) -> None:
         told = [each.told for _, each in attempts(env, OPERATIONS[name], partial(spoil, env, CONSUMER))]
         warned = [each for each in told if "and to free the consumer role" in each]
         expect({f"the message is {what}" in each for each in warned}, {True}, f"what is told: {told}")
+
+
+@check("decided.refused")
+def scripts_are_refused_at_a_moment(env: Environment) -> None:
+    """Plain commands go on from there, and nothing is to be told."""
+    for name, operation in OPERATIONS.items():
+        for moment, attempt in attempts(env, operation, Instead(no_scripts)):
+            with described(f"{name}, with the script of message {moment} refused", attempt):
+                expect_lawful(env, operation, attempt, None)
+                told = "" if name == "fail" else attempt.told
+                expect((told, attempt.stored), ("", len(operation.puts)), "what is told, and stored")
+
+
+@check("decided.refused")
+def scripts_are_refused_during_a_wait(env: Environment) -> None:
+    waits: tuple[tuple[int, Callable[[Any], list[bytes]], list[bytes]], ...] = (
+        (0, lambda queue: [queue.get()], [b"v"]),
+        (0, lambda queue: list(queue.get_many(3)), [b"v"]),
+        (0, receive, [b"v"]),
+        (1, lambda queue: queue.put_many([b"v"]) or [], []),
+    )
+    for (full, work, got), moment in product(waits, range(1, 6)):
+        env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
+        queue, gate = env.gated()
+        queue.create(1)
+        other = env.queue()
+        if full:
+            other.put(b"before")
+        gate.arm(moment, Instead(no_scripts))
+        waiting = env.start_blocked(partial(work, queue))
+        if full:
+            expect(other.get(), b"before", "what is got while a Put waits")
+        else:
+            other.put(b"v")
+        expect(waiting.finish(f"an operation that waits, message {moment} refused"), got, "what it got")
+        expect((contents(env).get("", []), length(env, ":unacked")), ([b"v"] * full, 0), "what is left")
+        there, size = 1 + full, 1 + full * len(b"before")
+        taken = 1, len(b"before") if full else 1
+        expect(counters(env), [there, size, *taken], f"counters; message {moment} was refused")
+        expect(
+            [length(env, suffix) for suffix in (PRODUCER, CONSUMER, ":not_full")], [1, 1, 1 - full], "lists"
+        )
+
+
+@check("decided.reliable-repaired")
+def roles_are_freed_at_any_moment(env: Environment) -> None:
+    """Another client frees the role by force: nothing is lost or doubled, and who has lost it writes no more."""
+    with ours(env) as other:
+        for name, operation in OPERATIONS.items():
+            for moment, attempt in attempts(env, operation, lambda: other.repair(force=True) and None):
+                with described(f"{name}, with its role freed before message {moment}", attempt):
+                    expect_lawful(env, operation, attempt, None, is_freed=True)
+
+
+@check("decided.refused")
+def the_token_of_a_lost_role_goes_back(env: Environment) -> None:
+    """Another client frees the role while a Put waits for room, which comes then."""
+    with ours(env) as queue:
+        queue.create(1)
+        queue.put(b"before")
+        putting = env.start_blocked(partial(queue.put, b"v"))
+        queue.repair(force=True)
+        expect(env.queue().get(), b"before", "what is got while a Put waits")
+        putting.expect_error(QueueInUseError, "a Put whose role was freed while it waited")
+        expect(
+            [length(env, suffix) for suffix in (":not_full", PRODUCER, "")],
+            [1, 1, 0],
+            "tokens, roles, values",
+        )
