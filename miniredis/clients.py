@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
+from .direct import Direct, called_back
+from .engine.replies import NO_REPLY
 from .local import LocalSocket
 from .local_async import AsyncPipe
 
@@ -40,9 +43,29 @@ class LocalConnection(redis.connection.AbstractConnection):
     def __init__(self, *, connect: Callable[[], LocalSocket], **options: Any) -> None:
         self._connect_locally = connect
         super().__init__(**options)
+        self.direct = Direct(self.encoder)  # hiredis packs its requests, and takes all text for UTF-8
+
+    def ask(self, words: tuple[Any, ...]) -> bool:
+        """Runs a request, and tells whether that could be done without sending bytes."""
+        return self._sock is not None and self.direct.ask(cast(LocalSocket, self._sock), words)
+
+    def send_command(self, *words: Any, **options: Any) -> None:
+        """Runs a request, or sends it."""
+        if not self.ask(words):
+            super().send_command(*words, **options)  # type: ignore[no-untyped-call]
+
+    def read_response(self, disable_decoding: bool = False, **options: Any) -> Any:
+        """Returns the next reply; raises it if it is an error."""
+        if self.direct.has_reply:
+            return self.direct.take(decodes=not disable_decoding)
+        return super().read_response(disable_decoding, **options)
 
     def can_read(self, timeout: float | None = 0) -> bool:
         """Whether there is something to read; waits for that for up to ``timeout`` seconds."""
+        return self.direct.has_reply or self.can_receive(timeout)
+
+    def can_receive(self, timeout: float | None) -> bool:
+        """The same for what comes as bytes."""
         if not self._sock:
             self.connect()  # type: ignore[no-untyped-call]
         if self._parser_has_data():
@@ -58,7 +81,10 @@ class LocalConnection(redis.connection.AbstractConnection):
     def is_ready(self) -> bool:
         """Whether it is connected, and has nothing left to read."""
         sock = self._sock
-        return sock is not None and sock.is_silent and not self._parser_has_data()
+        if sock is None or not sock.is_silent or self._parser_has_data():
+            return False
+        self.direct.reply = NO_REPLY
+        return True
 
     def repr_pieces(self) -> Pieces:
         """What ``repr`` shows of it."""
@@ -90,6 +116,29 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
     def __init__(self, *, connect: Callable[[], AsyncPipe], **options: Any) -> None:
         self._connect_locally = connect
         super().__init__(**options)
+        is_usual = (self.encoder.encoding, self.encoder.encoding_errors) == ("utf-8", "strict")
+        self.direct = Direct(self.encoder, str.encode if is_usual else self.encoder.encode)
+
+    def ask(self, words: tuple[Any, ...]) -> bool:
+        """Runs a request, and tells whether that could be done without sending bytes."""
+        pipe = self._writer
+        return pipe is not None and self.direct.ask(cast(AsyncPipe, pipe), words)
+
+    async def send_command(self, *words: Any, **options: Any) -> None:
+        """Runs a request, or sends it."""
+        if not self.ask(words):
+            await super().send_command(*words, **options)
+
+    async def read_response(self, disable_decoding: bool = False, *args: Any, **options: Any) -> Any:
+        """Returns the next reply; raises it if it is an error."""
+        if self.direct.has_reply:
+            return self.direct.take(decodes=not disable_decoding)
+        return await super().read_response(disable_decoding, *args, **options)
+
+    def is_ready(self) -> bool:
+        """Whether it is connected, in this event loop."""
+        pipe = cast("AsyncPipe | None", self._writer)
+        return pipe is not None and pipe.is_silent
 
     def repr_pieces(self) -> Pieces:
         """What ``repr`` shows of it."""
@@ -121,26 +170,35 @@ class LocalPool(redis.ConnectionPool):
         self._at_hand: list[LocalConnection] = []
         super().reset()
 
+    def take_at_hand(self) -> LocalConnection | None:
+        """Returns a connection that was given back, if any; it may have been hung up on since."""
+        try:
+            return self._at_hand.pop() if os.getpid() == self.pid else None
+        except IndexError:
+            return None
+
     def get_connection(self, *names: Any, **options: Any) -> Any:
         """Returns a connection that is connected, and has nothing left to read."""
-        try:
-            connection = self._at_hand.pop() if os.getpid() == self.pid else None
-        except IndexError:
-            connection = None
+        connection = self.take_at_hand()
         if connection is None:
             return super().get_connection(*names, **options)
         try:
-            if not connection.is_ready():
-                connection.disconnect()  # type: ignore[no-untyped-call]
-                connection.connect()  # type: ignore[no-untyped-call]
+            self.make_ready(connection)
         except BaseException:
             self.release(connection)
             raise
         return connection
 
+    @staticmethod
+    def make_ready(connection: LocalConnection) -> None:
+        """Connects it again, unless it is connected and has nothing left to read."""
+        if not connection.is_ready():
+            connection.disconnect()  # type: ignore[no-untyped-call]
+            connection.connect()  # type: ignore[no-untyped-call]
+
     def release(self, connection: Any) -> None:
         """Gives a connection back to the pool."""
-        if connection.pid == os.getpid() == self.pid:
+        if connection.pid == self.pid:  # in a forked child, ``take_at_hand`` leaves the parent's alone
             self._at_hand.append(connection)
         else:
             super().release(connection)
@@ -152,18 +210,102 @@ class LocalPool(redis.ConnectionPool):
         super().disconnect(inuse_connections)
 
 
+class AsyncLocalPool(redis.asyncio.ConnectionPool):
+    """The same for asyncio."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._at_hand: list[AsyncLocalConnection] = []
+
+    def reset(self) -> None:
+        """Forgets all connections."""
+        self._at_hand = []
+        super().reset()  # type: ignore[no-untyped-call]
+
+    def ready_connection(self) -> AsyncLocalConnection | None:
+        """Returns a connection that is connected; None if ``get_connection`` has to make one."""
+        return self._at_hand.pop() if self._at_hand and self._at_hand[-1].is_ready() else None
+
+    async def get_connection(self, *names: Any, **options: Any) -> Any:
+        """Returns a connection that is connected, and has nothing left to read."""
+        if not self._at_hand:
+            return await super().get_connection(*names, **options)  # type: ignore[no-untyped-call]
+        connection = self._at_hand.pop()
+        try:
+            if not connection.is_ready():
+                await connection.disconnect()
+                await connection.connect()  # type: ignore[no-untyped-call]
+        except BaseException:
+            self.give_back(connection)
+            raise
+        return connection
+
+    def give_back(self, connection: AsyncLocalConnection) -> None:
+        """Gives a connection back to the pool."""
+        self._at_hand.append(connection)
+
+    async def release(self, connection: Any) -> None:
+        """Gives a connection back to the pool."""
+        self.give_back(connection)
+
+    async def disconnect(self, inuse_connections: bool = True) -> None:
+        """Closes all connections, or only those that nobody uses."""
+        while self._at_hand:
+            await super().release(self._at_hand.pop())
+        await super().disconnect(inuse_connections)
+
+
 class LocalRedis(redis.Redis):
     """redis-py's client without its handling of retries, which only remote servers need."""
 
     def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Runs a command, and returns its reply."""
-        pool: Any = self.connection_pool
-        connection = pool.get_connection()
+        if self.connection is not None:  # the only one that it may use
+            return super().execute_command(*arguments, **options)  # type: ignore[no-untyped-call]
+        pool = cast(LocalPool, self.connection_pool)
+        connection = pool.take_at_hand() or cast(LocalConnection, pool.get_connection())
         try:
-            connection.send_command(*arguments, **options)
+            if not connection.ask(arguments):
+                pool.make_ready(connection)
+                connection.send_command(*arguments, **options)
+            if connection.direct.has_reply:
+                return called_back(self.response_callbacks, connection.direct, arguments[0], options)
             return self.parse_response(connection, arguments[0], **options)  # type: ignore[no-untyped-call]
         finally:
             pool.release(connection)
+
+
+IN_A_ROW: Final = 16
+"""Commands of a client that may run before other tasks have a turn."""
+
+
+class AsyncLocalRedis(redis.asyncio.Redis):
+    """The same for asyncio. A command that can run at once does, without a turn of the event loop.
+
+    Now and then a command waits for one first, so that a task that only asks the server lets others run.
+    """
+
+    _row = 0
+
+    async def execute_command(self, *arguments: Any, **options: Any) -> Any:
+        """Runs a command, and returns its reply."""
+        if self.single_connection_client:
+            return await super().execute_command(*arguments, **options)  # type: ignore[no-untyped-call]
+        self._row += 1
+        if self._row >= IN_A_ROW:
+            self._row = 0
+            await asyncio.sleep(0)
+        pool = cast(AsyncLocalPool, self.connection_pool)
+        connection = pool.ready_connection() or await pool.get_connection()
+        try:
+            if not connection.ask(arguments):
+                await connection.send_command(*arguments, **options)
+            if not connection.direct.has_reply:
+                return await self.parse_response(cast(Any, connection), arguments[0], **options)
+            reply = called_back(self.response_callbacks, connection.direct, arguments[0], options)
+            return await reply if hasattr(reply, "__await__") else reply
+        finally:
+            pool.give_back(connection)
 
 
 BESIDE_THE_POINT: Final = {
@@ -173,7 +315,7 @@ BESIDE_THE_POINT: Final = {
     "credential_provider",
     "cache_config",
 }
-"""redis-py's options that ``LocalRedis`` lacks; with one of them, ``client`` makes a ``redis.Redis``."""
+"""redis-py's options that ``LocalRedis`` lacks; with one of them, clients are ``redis.Redis`` itself."""
 
 
 @contextlib.contextmanager
@@ -217,9 +359,10 @@ def async_client(runner: TickRunner, /, **options: Any) -> redis.asyncio.Redis:
     connect = partial(AsyncPipe, runner)
     options = with_password(runner, options)
     with naming_options("server.async_client", "redis.asyncio.Redis"):
-        pool = redis.asyncio.ConnectionPool(connection_class=AsyncLocalConnection, connect=connect, **options)
+        pool = AsyncLocalPool(connection_class=AsyncLocalConnection, connect=connect, **options)
         pool.connection_class(**pool.connection_kwargs)
-    return redis.asyncio.Redis.from_pool(pool)
+    kind = redis.asyncio.Redis if BESIDE_THE_POINT & options.keys() else AsyncLocalRedis
+    return kind.from_pool(pool)
 
 
 def remote_client(url: str, options: dict[str, Any]) -> redis.Redis:

@@ -11,10 +11,11 @@ import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from .engine.client_flags import CLOSING
 from .engine.output_limits import FREE
+from .engine.replies import NO_REPLY, NOT_ASKED, OK, NoReply, encode
 from .engine.unsent import Unsent
 from .tick_runner import PARENTS, RE_ENTRANT
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .engine import Instant, Session
     from .tick_runner import TickRunner
 
-__all__ = ["LocalClient", "LocalSocket"]
+__all__ = ["LocalClient", "LocalSocket", "Value"]
 
 AT_ONCE: Final = 64 * 1024
 """The most bytes of requests that a client runs before other threads may take the lock."""
@@ -32,6 +33,12 @@ LARGEST: Final = 16 * 1024 * 1024
 
 GAP: Final = 0.00005
 """Seconds for which the client then leaves the lock free, at least."""
+
+Value: TypeAlias = "bytes | int | list[bytes | int | None] | None"
+"""A reply that is the same in both versions of the protocol, as redis-py reads it."""
+
+SIMPLE: Final = {bytes, int, type(None)}
+"""The types of replies that redis-py reads as they are."""
 
 WAITS_FOR_ITSELF = (
     "this command has to wait, but the server runs on this very thread and could never answer it; "
@@ -112,6 +119,30 @@ class LocalClient:
     def _reads_too_little(self, now: Instant) -> bool:
         size = len(self._inbox)
         return size > FREE and self._runner.engine.output_limits.is_too_long(self._session, size, now)
+
+    def ask(self, args: list[bytes]) -> Value | NoReply:
+        """Runs one request, given as values; returns its reply as bytes, an int, None, or a list of such.
+
+        Returns:
+            ``NOT_ASKED`` if the request has to be sent as bytes; then nothing was done. ``NO_REPLY`` if the
+            reply has to be read, which may take until another client does something.
+        """
+        if self._ended or self._inbox:
+            return NOT_ASKED
+        reply = self._runner.ask(self._session, args)
+        kind = type(reply)
+        if kind in SIMPLE:
+            return cast(Value, reply)
+        if reply is OK:
+            return b"OK"
+        if kind is list and SIMPLE.issuperset(map(type, cast("list[object]", reply))):
+            return cast("list[bytes | int | None]", reply).copy()
+        if kind is not NoReply:
+            with self._runner.lock:
+                self._inbox.add(encode(reply, self._session.resp))
+                self._arrive()
+            return NO_REPLY
+        return cast(NoReply, reply)
 
     def _send(self, data: bytes) -> None:
         if self._ended:

@@ -46,6 +46,11 @@ class AsyncPipe(LocalClient):
     async def wait_closed(self) -> None:
         """Returns at once: ``close`` closes at once."""
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether the connection is open, and belongs to the event loop that runs."""
+        return not self._ended and asyncio.get_running_loop() is self._loop
+
     def is_closing(self) -> bool:
         """Whether either side has hung up."""
         return self._ended

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from .clock import Machine
+from .engine.replies import NOT_ASKED
 from .files import ServerFiles
 from .logs import VERBOSE, ServerLog
 
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
+    from .engine.replies import Reply
     from .journal.base_writer import BaseWriter
     from .journal.journal import Journal
     from .outlets import Loop, Outlet
@@ -171,6 +173,27 @@ class TickRunner:
             try:
                 self.engine.receive(session, data, now)
                 self.end_tick(now)
+            finally:
+                self.in_tick = False
+
+    def ask(self, session: Session, args: list[bytes]) -> Reply:
+        """Runs a whole tick for one request that a client has as values; see ``Engine.ask``.
+
+        Raises:
+            RuntimeError: the caller is re-entrant.
+        """
+        with self.lock:
+            if self.in_tick:
+                raise RuntimeError(RE_ENTRANT)
+            now = self.clock.now()
+            if self._leaving:
+                self._disconnect_leaving(now)
+            self.in_tick = True
+            try:
+                reply = self.engine.ask(session, args, now)
+                if reply is not NOT_ASKED:
+                    self.end_tick(now)
+                return reply
             finally:
                 self.in_tick = False
 

@@ -46,7 +46,7 @@ def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None
     def can_read_redis(connection: Any, timeout: float | None = 0) -> bool:
         if not isinstance(connection._sock, LocalSocket):
             return can_read(connection, timeout or 0)
-        return LocalConnection.can_read(connection, timeout)
+        return LocalConnection.can_receive(connection, timeout)
 
     # the gate between a client and its server needs the system's sockets, for select
     patch.setattr(conformance.wire.relay, "socket", types.SimpleNamespace(**vars(socket)))

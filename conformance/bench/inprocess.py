@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 from collections.abc import Generator
-from contextlib import ExitStack
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +15,7 @@ from .model import MissingError, Pair
 from .timing import samples
 from .workbench import Workbench
 
-__all__ = ["in_process_rates"]
+__all__ = ["in_process_async_rates", "in_process_rates"]
 
 
 def in_process_rates(bench: Workbench) -> Generator[Pair]:
@@ -23,19 +23,30 @@ def in_process_rates(bench: Workbench) -> Generator[Pair]:
 
     SET, GET, INCR, LPUSH and RPOP in turn, each waited for.
     """
-    if importlib.util.find_spec("fakeredis") is None:
-        raise MissingError(f"fakeredis is not installed: {how_to_install('bench')}")
-    import fakeredis  # an extra
-
-    with ExitStack() as stack:
-        server = stack.enter_context(miniredis.start())
-        make = getattr(server, "client", None)
-        if make is None:
-            raise MissingError("this miniredis has no server.client()")
-        ours = stack.enter_context(make())
-        theirs = stack.enter_context(fakeredis.FakeRedis())
+    fakeredis = peer()
+    with miniredis.start() as server, server.client() as ours, fakeredis.FakeRedis() as theirs:
         for _ in bench.turns():
             yield Pair(rate(ours, bench.effort.seconds), rate(theirs, bench.effort.seconds))
+
+
+def in_process_async_rates(bench: Workbench) -> Generator[Pair]:
+    """The same by ``server.async_client()``, and by ``fakeredis.FakeAsyncRedis()``."""
+    fakeredis = peer()
+    with miniredis.start() as server, asyncio.Runner() as runner:
+        ours, theirs = server.async_client(), fakeredis.FakeAsyncRedis()
+        try:
+            for _ in bench.turns():
+                yield Pair(*(runner.run(async_rate(each, bench.effort.seconds)) for each in (ours, theirs)))
+        finally:
+            for each in (ours, theirs):
+                runner.run(each.aclose())
+
+
+def peer() -> Any:
+    """The package fakeredis, an extra."""
+    if importlib.util.find_spec("fakeredis") is None:
+        raise MissingError(f"fakeredis is not installed: {how_to_install('bench')}")
+    return importlib.import_module("fakeredis")
 
 
 def rate(client: Any, seconds: float) -> float:
@@ -52,3 +63,16 @@ def rate(client: Any, seconds: float) -> float:
 
     times = samples(once, seconds)
     return 5 * len(times) / sum(times)
+
+
+async def async_rate(client: Any, seconds: float) -> float:
+    """Commands per second."""
+    begin, rounds = perf_counter(), 0
+    while (now := perf_counter()) < begin + seconds:
+        await client.set("key", "xxx")
+        await client.get("key")
+        await client.incr("number")
+        await client.lpush("list", "xxx")
+        await client.rpop("list")
+        rounds += 1
+    return 5 * rounds / (now - begin)

@@ -17,7 +17,7 @@ from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
 from .healing import DEATHS, own_hold, until_it_works
 from .histories import spark_to_one_process
-from .inprocess import in_process_rates
+from .inprocess import in_process_async_rates, in_process_rates
 from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per
@@ -164,7 +164,11 @@ def in_process_rows() -> Iterator[Row]:
     """Without sockets."""
     yield Row(
         "in-process", "in-process", "redis-py in-process, one thread, five commands in turn", "requests/s",
-        "fakeredis.FakeRedis", Target(2.0), in_process_rates,
+        "fakeredis.FakeRedis", Target(4.0), in_process_rates,
+    )  # fmt: skip
+    yield Row(
+        "in-process-async", "in-process", "the same with asyncio, one task", "requests/s",
+        "fakeredis.FakeAsyncRedis", Target(5.0), in_process_async_rates,
     )  # fmt: skip
 
 

@@ -115,6 +115,11 @@ class FakeConnection(LocalConnection):
         self._server.check_connected()
         return super()._connect()
 
+    def ask(self, words: tuple[Any, ...]) -> bool:
+        """Runs a request, if the server is connected."""
+        self._server.check_connected()
+        return super().ask(words)
+
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         """Sends a command, if the server is connected."""
         self._server.check_connected()
@@ -132,6 +137,11 @@ class FakeAsyncConnection(AsyncLocalConnection):
     async def _connect(self) -> None:
         self._server.check_connected()
         await super()._connect()
+
+    def ask(self, words: tuple[Any, ...]) -> bool:
+        """Runs a request, if the server is connected."""
+        self._server.check_connected()
+        return super().ask(words)
 
     async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         """Sends a command, if the server is connected."""

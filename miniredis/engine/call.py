@@ -1,8 +1,8 @@
 """The one executor: what passed the gate runs here, whoever asked for it.
 
 ``call`` runs a command, and counts it, its errors and its time. Around it stand those who ask: ``answer`` for
-requests and what EXEC runs, ``answer_plain`` for many requests for data at once, ``Scripts.call`` for
-scripts, and ``Waiting`` for what a blocked client waited for.
+requests and what EXEC runs, ``answer_plain`` for many requests for data at once, ``answer_alone`` for one
+that came as values, ``Scripts.call`` for scripts, and ``Waiting`` for what a blocked client waited for.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
 from .errors import CommandError
 from .registry import PLAIN, Command, Handler
-from .replies import ENCODERS, NO_REPLY, Reply
+from .replies import ENCODERS, NO_REPLY, NOT_ASKED, Reply
 
 if TYPE_CHECKING:
     from .engine import Engine
     from .requests import Request
     from .session import Session
 
-__all__ = ["answer", "answer_plain", "call", "show"]
+__all__ = ["answer", "answer_alone", "answer_plain", "call", "show"]
 
 READING_SCRIPTS: Final = {b"eval_ro", b"evalsha_ro", b"fcall_ro"}
 """Commands that read nothing themselves: the commands of their scripts do."""
@@ -144,3 +144,23 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
     if session.outgoing:
         engine.outbox[session] = None
     return False
+
+
+def answer_alone(session: Session, args: Request) -> Reply:
+    """Runs one request for data, as ``answer_plain``, and returns its reply as it is, not encoded.
+
+    Returns:
+        ``NOT_ASKED`` if the request has to go through the gate; then nothing was done.
+    """
+    command = PLAIN.get(args[0])
+    if command is None or not command.least <= len(args) <= command.most:
+        return NOT_ASKED
+    engine = session.engine
+    engine.statistics.start_lap()
+    session.last_command = command
+    reply = call(engine, session, command, args)
+    if reply is NO_REPLY:
+        keep_request(session, args)
+    elif engine.waiting.ready:
+        engine.waiting.serve_ready()
+    return reply

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
-from .call import answer_plain
+from .call import answer_alone, answer_plain
 from .change_notifier import ChangeNotifier
 from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
 from .conditions import Conditions, PausedBy
@@ -33,7 +33,7 @@ from .propagation import as_restores
 from .recording import Recording
 from .replay import NEVER
 from .replication.replication import Replication
-from .replies import NO_REPLY, Reply
+from .replies import NO_REPLY, NOT_ASKED, Reply
 from .requests import FastLane, Request, RequestParser, few_requests
 from .saves import Saves
 from .scripts import Scripts
@@ -180,6 +180,29 @@ class Engine:
             session.parser.feed(data)
         elif not session.flags & CLOSING:
             take_in(session, data)
+
+    def ask(self, session: Session, args: Request, now: Instant) -> Reply:
+        """Runs one request that a client has as values, and returns its reply as one, where that is possible.
+
+        Args:
+            session: the client's; it has read all replies to what it sent before.
+            args: the request, its name in lower or in upper case included.
+            now: the time.
+
+        Returns:
+            What the command returned. ``NO_REPLY`` if the client is blocked, or has failed. ``NOT_ASKED`` if
+            nothing was done: then the request has to come as bytes.
+        """
+        if now is not self.now:
+            self.advance(now)
+        if session.flags & SPECIAL or not self.conditions.is_quiet or self.effects is not None:
+            return NOT_ASKED
+        session.last_active = now
+        try:
+            return answer_alone(session, args)
+        except Exception as fault:
+            self.fail(session, fault)
+            return NO_REPLY
 
     def disconnect(self, session: Session, now: Instant) -> None:
         """Disconnects a client: it waits for nothing any more, and watches no key."""

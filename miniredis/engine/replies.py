@@ -16,6 +16,7 @@ import hiredis
 from .errors import CommandError, one_line
 
 __all__ = [
+    "NOT_ASKED",
     "NO_REPLY",
     "NULL_ARRAY",
     "OK",
@@ -127,6 +128,8 @@ PONG: Final = status(b"PONG")
 QUEUED: Final = status(b"QUEUED")
 NULL_ARRAY: Final = NullArray()
 NO_REPLY: Final = NoReply()
+NOT_ASKED: Final = NoReply()
+"""The request was not run, and has to come as bytes."""
 
 
 STRINGS: Final = {bytes}
