@@ -99,7 +99,13 @@ def miniredis_server(
     request: pytest.FixtureRequest, miniredis_real: RealServer | None
 ) -> Iterator[EmbeddedServer | RealServer]:
     """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
-    yield from emptied(miniredis_real, request) if miniredis_real else started_for(request)
+    if miniredis_real:
+        from .pytest_real import fresh
+
+        with fresh(miniredis_real, request) as server:
+            yield server
+        return
+    yield from started_for(request)
 
 
 @pytest.fixture
@@ -115,17 +121,17 @@ def held_miniredis_server(
 
 
 @pytest.fixture
-def miniredis_factory(miniredis_real: RealServer | None) -> Iterator[Callable[..., EmbeddedServer]]:
+def miniredis_factory(miniredis_real: RealServer | None) -> Iterator[Callable[..., Any]]:
     """Starts one more server at each call, with the arguments of ``start``; all end after the test."""
     from . import start
 
     with contextlib.ExitStack() as stack:
 
-        def started(**options: Any) -> EmbeddedServer:
+        def started(**options: Any) -> EmbeddedServer | RealServer:
             if miniredis_real:
-                from .pytest_real import skip
+                from .pytest_real import one_more
 
-                skip("it cannot be started with arguments of miniredis.start")
+                return stack.enter_context(one_more(miniredis_real, options))
             return stack.enter_context(start(**options))
 
         yield started
@@ -151,7 +157,12 @@ def miniredis_session(
 ) -> Iterator[EmbeddedServer | RealServer]:
     """A server that all tests of a session share; it has no keys and no faults when a test begins."""
     if miniredis_real:
-        yield from emptied(miniredis_real, request)
+        if request.node.get_closest_marker(FAULT):
+            from .pytest_real import ONLY_MINIREDIS, skip
+
+            skip(ONLY_MINIREDIS["faults"])
+        miniredis_real.reset()
+        yield miniredis_real
         return
     yield from with_faults(shared_miniredis_server, request)
     shared_miniredis_server.faults.clear()
@@ -164,18 +175,6 @@ def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> It
 
     with start(clock=clock) as server:
         yield from with_faults(server, request)
-
-
-def emptied(server: RealServer, request: pytest.FixtureRequest) -> Iterator[RealServer]:
-    """The real server, for a test that is not marked with faults and wants no second server."""
-    from .pytest_real import skip
-
-    if request.node.get_closest_marker(FAULT):
-        skip("it has no faults on demand")
-    if {"miniredis_server", "miniredis_session"} <= {*request.fixturenames}:
-        skip("there is only one, and not both miniredis_server and miniredis_session")
-    server.reset()
-    yield server
 
 
 def with_faults(server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:

@@ -26,7 +26,7 @@ from .remote import RemoteServer
 if TYPE_CHECKING:
     from conformance.targets import Address
 
-__all__ = ["RealServer", "found_target", "server_of", "skip", "tell_what_was_skipped"]
+__all__ = ["RealServer", "found_target", "fresh", "one_more", "server_of", "skip", "tell_what_was_skipped"]
 
 PREFIX: Final = "not on a real Redis: "
 
@@ -82,6 +82,39 @@ def server_of(target: Target) -> Iterator[RealServer]:
         server.reset()
 
 
+@contextlib.contextmanager
+def one_more(real: RealServer, options: dict[str, Any]) -> Iterator[RealServer]:
+    """One more server of the program, with directives as ``miniredis.start`` has them."""
+    if real.address.another is None:
+        skip("there is only one, the one at the URL")
+    if named := {"clock", "engine", "loop"} & options.keys():
+        skip(f"it does not take the argument {min(named)}")
+    flags = [
+        word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", as_word(value))
+    ]
+    with real.address.another(*flags) as address, RealServer(address) as server:
+        yield server
+
+
+def as_word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+@contextlib.contextmanager
+def fresh(real: RealServer, request: pytest.FixtureRequest) -> Iterator[RealServer]:
+    """A server without keys for one test: a new one of the program, or the one at the URL, emptied."""
+    if request.node.get_closest_marker("miniredis_fault"):
+        skip(ONLY_MINIREDIS["faults"])
+    if real.address.another is not None:
+        with one_more(real, {}) as server:
+            yield server
+        return
+    if {"miniredis_server", "miniredis_session"} <= {*request.fixturenames}:
+        skip("there is only one, the one at the URL")
+    real.reset()
+    yield real
+
+
 class RealServer(RemoteServer, Contents):
     """A real Redis, with those parts of the handle of miniredis that it can have.
 
@@ -91,19 +124,18 @@ class RealServer(RemoteServer, Contents):
         address: where it is.
 
     Attributes:
-        origin: what it is, for people.
+        address: where it is, what it is, and how to start another one.
     """
 
     def __init__(self, address: Address) -> None:
         super().__init__(Place(address.host, address.port, 0, ""))
-        self.origin = address.origin
-        self._url = address.url
+        self.address = address
         self._own = self.client()
 
     @property
     def url(self) -> str:
         """The server's URL, with the password if there is one."""
-        return self._url
+        return self.address.url
 
     @property
     def is_empty(self) -> bool:

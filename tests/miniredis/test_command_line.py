@@ -118,6 +118,19 @@ def test_directives_of_unsupported_features_are_accepted_with_their_off_value() 
         assert line.startswith("listening on ")
 
 
+def test_the_flags_that_pytest_redis_gives_to_a_redis_server_are_accepted(tmp_path: Path) -> None:
+    flags = (
+        "--daemonize no --rdbcompression no --rdbchecksum no --appendonly no --databases 8 --timeout 15"
+        " --pidfile redis.pid --unixsocket redis.sock --dbfilename dump.rdb --logfile redis.log"
+        " --loglevel notice --syslog-enabled no --bind 127.0.0.1 --port 0"
+    )
+    with running(*flags.split(), "--dir", str(tmp_path)) as (_, line):
+        assert line.startswith("listening on ")
+        with redis.Redis(unix_socket_path=str(tmp_path / "redis.sock")) as client:
+            assert client.config_get("timeout") == {"timeout": "15"}
+        assert (tmp_path / "redis.pid").exists()
+
+
 @pytest.mark.parametrize("flags", [["--help"], ["-h"], ["--port", "0", "--help"]])
 def test_help_shows_the_flags_in_at_most_85_columns(
     flags: list[str], capsys: pytest.CaptureFixture[str]

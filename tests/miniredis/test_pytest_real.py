@@ -21,9 +21,8 @@ THEIR_TESTS = """
 import pytest, redis
 
 def test_first(redis_client, redis_url, miniredis_server, miniredis_real):
-    assert miniredis_server is miniredis_real
     assert redis_url == miniredis_server.url
-    assert redis_client.info("server")["redis_version"] in miniredis_server.origin
+    assert redis_client.info("server")["redis_version"] in miniredis_real.address.origin
     assert redis_client.set("k", "v")
     script = redis_client.script_load("return 1")
     assert redis_client.evalsha(script, 0) == 1
@@ -33,14 +32,33 @@ def test_second_has_no_keys_and_no_scripts(redis_client):
     with pytest.raises(redis.exceptions.NoScriptError):
         redis_client.evalsha("e0e1f9fabfc9d4800c877a703b823ac0578ff8db", 0)
 
-def test_third(miniredis_session):
+def test_third(miniredis_session, miniredis_real):
+    assert miniredis_session is miniredis_real
+    miniredis_session.set_content("k", "v")
+
+def test_fourth(miniredis_session, redis_client):
     assert miniredis_session.dump() == {}
+    assert redis_client.set("k", "v")
+    assert miniredis_session.dump() == {}
+
+def test_a_pause_is_over(redis_client):
+    redis_client.client_pause(10 ** 6)
+
+def test_fifth(redis_client):
+    assert redis_client.dbsize() == 0
 
 def test_time(miniredis_server):
     miniredis_server.fast_forward(10)
 
 def test_more_servers(miniredis_factory):
-    miniredis_factory(databases=2)
+    one, other = miniredis_factory(databases=2, appendonly=False), miniredis_factory()
+    one.set_content("k", "v")
+    assert other.dump() == {}
+    with one.client() as client:
+        assert client.config_get("databases") == {"databases": "2"}
+
+def test_more_servers_with_what_it_lacks(miniredis_factory):
+    miniredis_factory(clock="held")
 
 def test_held_time(held_miniredis_server):
     raise AssertionError
@@ -52,9 +70,6 @@ def test_fault(redis_client):
 def test_rule(miniredis_session):
     with miniredis_session.faults.add(command="GET", then="ERR no"):
         raise AssertionError
-
-def test_two_servers(miniredis_session, redis_client):
-    raise AssertionError
 
 def test_that_fails(redis_client):
     assert redis_client.get("k") == b"v"
@@ -76,23 +91,33 @@ def test_the_same_tests_run_on_a_program_and_what_it_lacks_is_skipped_with_a_rea
     pytester.makepyfile(THEIR_TESTS)
     program = find_real_redis()
     told = pytester.runpytest("-W", "error", "--strict-markers", f"--miniredis-real={program}")
-    told.assert_outcomes(passed=3, skipped=6, failed=1)
+    told.assert_outcomes(passed=7, skipped=5, failed=1)
     told.stdout.fnmatch_lines(
+        ["miniredis: replaced by redis-server", "*skipped, as a real Redis does not have it*"]
+    )
+    told.stdout.fnmatch_lines_random(
         [
-            "miniredis: replaced by redis-server",
-            "*skipped, as a real Redis does not have it*",
             "    2 it has no faults on demand",
             "    1 its time cannot be moved",
             "    1 its clock cannot be held",
-            "    1 there is only one, and not both miniredis_server and miniredis_session",
+            "    1 it does not take the argument clock",
         ]
     )
 
 
 def test_a_server_at_a_url_is_emptied_and_not_used_if_it_has_keys(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(redis_client): assert redis_client.set('k', 'v')")
+    pytester.makepyfile(
+        """
+        def test_it(redis_client): assert redis_client.set('k', 'v')
+        def test_it_again(redis_client): assert redis_client.get('k') is None
+        def test_two_servers(redis_client, miniredis_session): raise AssertionError
+        def test_more_servers(miniredis_factory): miniredis_factory()
+        """
+    )
     with miniredis.start(requirepass="secret") as server, server.client() as client:
-        pytester.runpytest(f"--miniredis-real={server.url}").assert_outcomes(passed=1)
+        told = pytester.runpytest(f"--miniredis-real={server.url}")
+        told.assert_outcomes(passed=2, skipped=2)
+        told.stdout.fnmatch_lines(["    2 there is only one, the one at the URL"])
         assert client.dbsize() == 0
         client.set("precious", "v")
         told = pytester.runpytest(f"--miniredis-real={server.url}")
