@@ -36,7 +36,7 @@ MODULES: Final = (
         )
     ),
     *(f"lists.{name}" for name in ("pushing", "elements", "errors", "timeouts", "blocking", "matrix")),
-    *(f"distributed_queues.{name}" for name in ("backup", "ring")),
+    *(f"distributed_queues.{name}" for name in ("backup", "ring", "kinds")),
     *(f"redismq.{name}" for name in ("walking", "messages", "commands")),
     "recorded",
     "histories",

@@ -7,14 +7,14 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from pressure import ItemLostError, QueueAlreadyExistsError, QueueEmptyError
+from pressure import ItemLostError, QueueEmptyError
 
 from ...judging.environment import Environment, expect, expect_error
 from ..dying import moments_of
 from ..large import claim_and_complete
 from ..registry import check
 from ..state import LONG, MishapError, claimed
-from . import IN_PROGRESS, ITEMS, RING, expect_counted, patterns
+from . import ITEMS, RING, expect_counted, patterns
 
 
 def made(env: Environment, *values: bytes, **options: Any) -> Any:
@@ -145,17 +145,6 @@ def one_round(env: Environment) -> None:
 @check("ring.claim")
 def a_large_item_is_locked(env: Environment) -> None:
     claim_and_complete(env, env.kind("RingQueue"), 3600.0)
-
-
-@patterns("kinds.apart", IN_PROGRESS, level="decided")
-def apart(env: Environment) -> None:
-    """A queue of one kind is refused to clients of another."""
-    env.kind("RingQueue").push(b"1")
-    with expect_error(QueueAlreadyExistsError, "a ring as a backup queue"):
-        env.kind("BackupQueue").claim(block=False)
-    with expect_error(QueueAlreadyExistsError, "a ring as a reliable queue"):
-        env.kind("ReliableQueue").pop(block=False)
-    expect(env.redis.llen(env.key("jobs")), 1, "items of the ring")
 
 
 @check("ring.push")
@@ -327,32 +316,3 @@ def locks_may_be_elsewhere(env: Environment) -> None:
     expect(env.redis.get(env.key("held/first")), item.token, "the lock, where it was asked to be")
     queue.complete(item)
     expect((env.redis.exists(env.key("held/first")), ring(env)), (0, [b"second"]), "the lock, and the buffer")
-
-
-@check("kinds.apart")
-def a_wait_goes_on_with_its_kind(env: Environment) -> None:
-    queue = env.kind("BackupQueue")
-    claiming = env.start_blocked(lambda: queue.claim(timeout=10))
-    env.redis.set(env.key("jobs:kind"), "ring")
-    env.redis.lpush(env.key("jobs"), "theirs")
-    claiming.expect_error(QueueAlreadyExistsError, "a claim that waited while a ring was made")
-    expect((ring(env), env.redis.exists(env.key("jobs:processing"))), ([b"theirs"], 0), "what waits")
-
-
-@check("kinds.apart")
-def names_that_collide_are_refused(env: Environment) -> None:
-    for suffix in (
-        ":processing",
-        ":claims",
-        ":delayed",
-        ":due",
-        ":deliveries",
-        ":beats",
-        ":notes",
-        ":kind",
-        ":lock:v",
-    ):
-        for kind in ("BackupQueue", "RingQueue", "ReliableQueue"):
-            with expect_error(ValueError, f"a {kind} whose name ends with {suffix}"):
-                env.kind(kind, f"jobs{suffix}")
-    env.kind("BackupQueue", "jobs:kinds").push(b"v")

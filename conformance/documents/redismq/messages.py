@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import count as numbers
 from typing import Any, Final
 from unittest import mock
@@ -110,7 +110,7 @@ def recovers(env: Environment) -> None:
     popped(queue, 3)
     expect(queue.recover(LONG, 5), [], "what was delivered just now")
     expect(datas(queue.recover(0, 2)), [b"1", b"2"], "up to two of three")
-    expect(len(queue.recover(0, 5)), 3, "up to five of three")
+    expect((len(queue.recover(0)), len(queue.recover(0, 5))), (1, 3), "one of three, and up to five")
 
 
 @check("reliable.recover")
@@ -183,6 +183,9 @@ def informs(env: Environment) -> None:
     expect((info.last_id, info.undelivered, info.delivered), (last, 2, 1), "last id and lengths")
     queue.ack(*popped(queue, 2), *(each.message for each in queue.pending()))
     expect(queue.info().last_id, last, "the last id of an empty queue")
+    found = asdict(queue.capabilities())
+    is_module = found.pop("backend") == "module"
+    expect(found, {name: is_module != name.startswith("heartbeat") for name in found}, "what it can do")
 
 
 @module("reliable.never-lost", "The Reliable Queue")
@@ -436,6 +439,18 @@ def works_on_what_is_idle_first(env: Environment) -> None:
 
     done = [queue.work(handle, min_idle=0, max_messages=most, until_empty=True) for most in (1, 1, 5)]
     expect((seen, done), ([(b"1", 2), (b"2", 1), (b"3", 1)], [1, 1, 1]), "messages, and how many went well")
+
+
+@check("reliable.worker")
+def does_not_count_what_another_acknowledged(env: Environment) -> None:
+    queue = made(env, b"1", b"2", b"3")
+
+    def handle(message: Any) -> None:
+        if message.data == b"2":
+            env.kind("ReliableQueue").ack(message)
+
+    with mock.patch.object(logging.getLogger("pressure.worker"), "disabled", True):  # it is warned of
+        expect(queue.work(handle, until_empty=True), 2, "messages that went well, but for one done twice")
 
 
 @check("reliable.several")
