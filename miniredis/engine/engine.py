@@ -195,7 +195,11 @@ class Engine:
         """
         if now is not self.now:
             self.advance(now)
-        if session.flags & SPECIAL or not self.conditions.is_quiet or self.effects is not None:
+        if session.flags & SPECIAL or self.effects is not None:
+            return NOT_ASKED
+        if not self.conditions.is_quiet and not (
+            self.conditions.is_quiet_beside_rules and self.rules.spare_words(session, args)
+        ):
             return NOT_ASKED
         session.last_active = now
         try:

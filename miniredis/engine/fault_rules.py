@@ -124,6 +124,12 @@ class FaultRule:
         )
 
     @property
+    def names(self) -> tuple[bytes, ...]:
+        """Its command or the command's container, as clients write it; none if it is about all."""
+        name = self._name.partition(b"|")[0]
+        return (name, name.upper()) if name else ()
+
+    @property
     def sign(self) -> bytes:
         """A pattern for what each request that it is about has in it; an empty one fits all.
 
@@ -131,7 +137,7 @@ class FaultRule:
         """
         if not self._name:
             return re.escape(max(literals(self.key or b""), key=len))
-        name = self._name.partition(b"|")[0]
+        name, *_ = self.names
         letters = [b"[%c%c]" % pair for pair in zip(name, name.upper(), strict=True)]
         return rb"\$%d\r\n%b" % (len(name), b"".join(letters))
 
@@ -162,6 +168,11 @@ def name_of(command: str) -> bytes:
 EVERYTHING: Final = re.compile(b"").match
 
 
+def searcher(patterns: set[bytes]) -> Callable[[bytes], object] | None:
+    """Looks for any of some patterns; None if there is none."""
+    return re.compile(b"|".join(patterns)).search if patterns else None
+
+
 class FaultRules:
     """The rules of one server, and who records its requests."""
 
@@ -171,6 +182,8 @@ class FaultRules:
         self._of_requests: tuple[FaultRule, ...] = ()
         self._of_connections: tuple[FaultRule, ...] = ()
         self._may_concern: Callable[[bytes], object] | None = None  # a rule, or a recorder
+        self._may_concern_words: Callable[[bytes], object] | None = None  # likewise, whatever the command
+        self._names: frozenset[bytes] = frozenset()  # commands that a rule is about, whoever sends them
         self._named: frozenset[bytes | int] = frozenset()  # clients that a rule is about
         self._recorders: list[Callable[[Request], Hear]] = []
         self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
@@ -216,10 +229,12 @@ class FaultRules:
         self._of_requests = tuple(rule for rule in self._rules if not rule.is_of_connections)
         self._of_connections = tuple(rule for rule in self._rules if rule.is_of_connections)
         self._named = frozenset(rule.client for rule in self._of_requests if rule.client is not None)
-        signs = {rule.sign for rule in self._of_requests if rule.client is None}
-        self._may_concern = re.compile(b"|".join(signs)).search if signs else None
+        of_all = [rule for rule in self._of_requests if rule.client is None]
+        self._names = frozenset(name for rule in of_all for name in rule.names)
+        self._may_concern = searcher({rule.sign for rule in of_all})
+        self._may_concern_words = searcher({rule.sign for rule in of_all if not rule.names})
         if self._recorders or self._passes:
-            self._may_concern = EVERYTHING
+            self._may_concern = self._may_concern_words = EVERYTHING
         has_work = self._of_requests or self._recorders or self._passes
         self._conditions.have_fault_rules(bool(has_work))
 
@@ -227,6 +242,13 @@ class FaultRules:
         """Whether it is clear from the bytes of a client's requests that none of them meets a rule."""
         may_concern, named = self._may_concern, self._named
         if may_concern is not None and may_concern(data):
+            return False
+        return not named or (session.name not in named and session.id not in named)
+
+    def spare_words(self, session: Session, args: list[bytes]) -> bool:
+        """The same for one request, with its name in lower or in upper case."""
+        may_concern, named = self._may_concern_words, self._named
+        if args[0] in self._names or (may_concern is not None and may_concern(b" ".join(args))):
             return False
         return not named or (session.name not in named and session.id not in named)
 

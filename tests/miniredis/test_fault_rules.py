@@ -298,6 +298,9 @@ def test_a_request_that_no_rule_fits_takes_the_fast_path(
     client.set("k", "v")
     server.faults.add(then="ERR no", **conditions)
     monkeypatch.setattr("miniredis.engine.input.run_request", None)
+    monkeypatch.setattr(
+        "miniredis.local.LocalClient._send", None
+    )  # in this process, requests are not sent as bytes
     assert client.get("k") == b"v"
 
 
@@ -305,6 +308,10 @@ def test_a_request_that_no_rule_fits_takes_the_fast_path(
     ("conditions", "request_words"),
     [
         ({"command": "lpush"}, ["LPuSH", "k", "v"]),
+        ({"command": "lpush"}, ["lpush", "k", "v"]),
+        ({"command": "lpush"}, ["LPUSH", "k", "v"]),
+        ({"command": "lpush", "key": "k*"}, ["LPUSH", "key", "v"]),
+        ({"client": "ann", "key": "k*"}, ["LPUSH", "key", "v"]),
         ({"command": "CLIENT ID"}, ["client", "id"]),
         ({"command": "client"}, ["Client", "ID"]),
         ({"key": "jobs:*"}, ["mget", "a", "jobs:1"]),
