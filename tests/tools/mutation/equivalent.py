@@ -38,6 +38,11 @@ RING: Final = "pressure/kinds/ring/__init__.py"
 RING_LOCKS: Final = "pressure/kinds/ring/lua.py"
 RING_STEPS: Final = "pressure/kinds/ring/operations.py"
 STREAM: Final = "pressure/kinds/reliable/stream.py"
+KINDS: Final = "pressure/kinds/commands.py"
+KIND: Final = "pressure/kinds/kind.py"
+KIND_CHECK: Final = "pressure/kinds/kind_check.py"
+RELIABLE_LUA: Final = "pressure/kinds/reliable/lua.py"
+COUNTERS: Final = "pressure/protocol/counters.py"
 RELIABLE: Final = "pressure/kinds/reliable/operations.py"
 
 _TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
@@ -56,6 +61,10 @@ _BATCH: Final = "it only says how much is read at a time"
 _ORDER: Final = "what is read is put into a dictionary, or all of it is gone through"
 _TRUE: Final = "any number but 0 stands for yes"
 _AGAIN: Final = "it only has a script run once more, which finds nothing left to do"
+_OFTEN: Final = "it only says how often, or how long at a time, something is tried"
+_MOMENT: Final = "it is off by less than a millisecond, and nobody can tell when within one a command runs"
+_ROOM: Final = "it only leaves some room beside the longest value"
+_ZERO: Final = "it makes a difference for 0 only, which is added, or is nothing to multiply"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
@@ -100,6 +109,22 @@ EQUIVALENT: Final = (
     Equivalent(RING, "return operations.extend(self._context, self._locks, *_lock_of(item), 0)", ("return operations.extend(self._context, self._locks, *_lock_of(item), -1)",), "to let a lock expire at once frees it, too"),
     Equivalent(RING_STEPS, "tries = left if walk else 1", ("tries = left if walk else 0",), "one item is tried in any case"),
     Equivalent(RING_STEPS, "return []", ("pass",), "of no items nothing is asked, and nothing told"),
+    Equivalent(REAPING, "local now = time[1] * 1000 + math.floor(time[2] / 1000)", ("local now = time[1] * 1000 + math.floor(time[2] / 1001)", "local now = time[1] * 1000 + math.floor(time[2] / 999)"), _MOMENT),
+    Equivalent(RELIABLE_LUA, "local now = time[1] * 1000 + math.floor(time[2] / 1000)", ("local now = time[1] * 1000 + math.floor(time[2] / 1001)", "local now = time[1] * 1000 + math.floor(time[2] / 999)"), _MOMENT),
+    Equivalent(KINDS, "return int(seconds) * 1000 + int(microseconds) // 1000", ("return int(seconds) * 1000 + int(microseconds) // 1001", "return int(seconds) * 1000 + int(microseconds) // 999"), _MOMENT),
+    Equivalent(KINDS, "ATTEMPTS: Final = 100", ("ATTEMPTS: Final = 101", "ATTEMPTS: Final = 99"), _OFTEN),
+    Equivalent(KINDS, "return max(1, int(seconds * 1000))", ("return max(1, int(seconds * 1001))", "return max(1, int(seconds * 999))", "return max(2, int(seconds * 1000))", "return max(1, int(seconds // 1000))"), _OFTEN),
+    Equivalent(KINDS, "return result, []", ("pass",), "a transaction of no commands has no replies, too"),
+    Equivalent(KINDS, "yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, to spread competing clients", ("yield Pause(random.uniform(1, LONGEST_PAUSE))  # noqa: S311, to spread competing clients",), _OFTEN),
+    Equivalent(KIND, "_BESIDE: Final = 256", ("_BESIDE: Final = 257", "_BESIDE: Final = 255"), _ROOM),
+    Equivalent(KIND_CHECK, "kind_check.is_known = True", ("kind_check.is_known = False", "pass"), "it is only asked again what is known"),
+    Equivalent(RELIABLE_LUA, "if string.sub(member, 1, #ARGV[3]) == ARGV[3] then return redis.call('ZREM', delayed, member) end", ("if string.sub(member, 0, #ARGV[3]) == ARGV[3] then return redis.call('ZREM', delayed, member) end",), "a string begins at 1, and so does what begins before it"),
+    Equivalent(STREAM, 'if keys.is_due or not (yield from execute((b"EXISTS", keys.queue)))[0]:', ('if keys.is_due or not (yield from execute((b"EXISTS", keys.queue)))[-1]:',), _REPLY),
+    Equivalent(COUNTERS, "_MANY: Final = 1000", ("_MANY: Final = 1001", "_MANY: Final = 999"), _BATCH),
+    Equivalent(COUNTERS, "right[missing > 0] += abs(missing)", ("right[missing >= 0] += abs(missing)", "right[missing > -1] += abs(missing)"), _ZERO),
+    Equivalent(COUNTERS, "right[2 + (size > 0)] += abs(size)", ("right[2 + (size >= 0)] += abs(size)", "right[2 + (size > -1)] += abs(size)"), _ZERO),
+    Equivalent(COUNTERS, "ctx.server.sizes.note(values)", ("pass",), _BATCH),
+    Equivalent(RECEIVING, "hold.unacked = int(isinstance(done[-1], bytes))", ("hold.unacked = int(isinstance(done[1], bytes))", "hold.unacked = int(isinstance(done[-2], bytes))"), "each reply is a message: what went back, and what was taken then"),
     Equivalent(RING, "token = secrets.token_hex(16).encode()", ("token = secrets.token_hex(15).encode()", "token = secrets.token_hex(17).encode()"), _ANY),
     Equivalent(RING_STEPS, "ours = seen[0] == token", ("ours = seen[-1] == token",), _REPLY),
     Equivalent(STREAM, 'return found[0] if found else b"0-0"', ('return found[-1] if found else b"0-0"',), "no two groups of a stream have the same name"),
