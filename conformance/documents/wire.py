@@ -118,6 +118,44 @@ def swaps_wake(env: Environment) -> None:
             expect(waiter.reply(), b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", what)
 
 
+WAITS: Final = (
+    (("BLPOP", "k", "0"), ("RPUSH", "k", "1", "2")), (("BRPOP", "k", "0"), ("RPUSH", "k", "1")),
+    (("BLMOVE", "k", "d", "LEFT", "RIGHT", "0"), ("RPUSH", "k", "1")), (("BRPOPLPUSH", "k", "d", "0"), ("RPUSH", "k", "1")),
+    (("BLMPOP", "0", "1", "k", "LEFT"), ("RPUSH", "k", "1")), (("BZPOPMIN", "k", "0"), ("ZADD", "k", "1", "a")),
+    (("BZMPOP", "0", "1", "k", "MAX", "COUNT", "2"), ("ZADD", "k", "1", "a", "2", "b")),
+    (("XREAD", "BLOCK", "0", "STREAMS", "k", "$"), ("XADD", "k", "1-1", "f", "v")),
+    (("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "k", ">"), ("XADD", "k", "1-1", "f", "v")),
+)  # fmt: skip
+"""A command that waits, and one that serves it."""
+
+
+@check("wire.blocking")
+def changes_are_counted(env: Environment) -> None:
+    """For save points, by INFO: a served client is counted as Redis does it."""
+    assert env.address.another is not None
+    counted = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew() as address, Environment(address, env.client) as own:
+            counted.append([changes_of(own, *words) for words in WAITS])
+    here, there = counted
+    expect(here, there, "changes by commands that waited and those that served them")
+
+
+def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]) -> int:
+    """How many changes are counted while a client waits and is served."""
+    env.redis.flushall()
+    if waits[0].startswith("XREAD"):
+        env.redis.xgroup_create("k", "g", mkstream=True)
+    before: Any = env.redis.info("persistence")
+    waiter = env.connect()
+    waiter.send(*waits)
+    env.until_blocked(1)
+    env.connect().command(*serves)
+    waiter.reply()
+    after: Any = env.redis.info("persistence")
+    return int(after["rdb_changes_since_last_save"] - before["rdb_changes_since_last_save"])
+
+
 def compare(env: Environment, group: str) -> None:
     """Fails if a conversation of the group differs."""
     from ..differential.coverage import Coverage

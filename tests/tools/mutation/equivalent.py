@@ -6,6 +6,7 @@ A row names the file, a line as it stands there, and what it is changed to, wher
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from .model import Mutant
@@ -133,9 +134,15 @@ EQUIVALENT: Final = (
     Equivalent(RELIABLE, "member = beginning_of(check([time])[0]) + rest", ("member = beginning_of(check([time])[-1]) + rest",), _REPLY),
 )  # fmt: skip
 
+_ONLY: Final = re.compile(r"(check\(\[\w+\]\))\[0\]")
+"""The first of one reply."""
+
 _REASONS: Final = {(row.file, row.line, new): row.reason for row in EQUIVALENT for new in row.becomes}
 
 
 def reason_of(mutant: Mutant) -> str | None:
     """Why a change makes no difference; None if it is not listed."""
-    return _REASONS.get((mutant.file, *mutant.changed()))
+    before, after = mutant.changed()
+    if _ONLY.sub(r"\1[-1]", before) == after:
+        return _REPLY
+    return _REASONS.get((mutant.file, before, after))

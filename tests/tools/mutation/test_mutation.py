@@ -11,7 +11,7 @@ import pytest
 from . import __main__, model, operators, reach, report
 from .bench import Benches
 from .beyond import BEYOND
-from .equivalent import EQUIVALENT
+from .equivalent import EQUIVALENT, reason_of
 from .judges import Outcome, ProjectTests, Suite
 from .model import ROOT, Mutant
 from .operators import mutants_of
@@ -76,6 +76,17 @@ def test_each_row_of_the_equivalent_fits_a_generated_mutant() -> None:
     for row in EQUIVALENT:
         assert row.reason
         assert all(made[row.file][row.line, becomes] for becomes in row.becomes), row
+
+
+def test_the_first_of_one_reply_is_the_last() -> None:
+    made = [
+        each
+        for each in mutants_of("pressure/kinds/reliable/stream.py")
+        if "check([time])[" in each.changed()[1]
+    ]
+    by_end = {each.changed()[1].rpartition("[")[2]: reason_of(each) for each in made}
+    assert by_end["-1])"] is not None
+    assert by_end["1])"] is None
 
 
 def test_each_file_that_the_suite_is_not_asked_about_is_there_and_has_a_reason() -> None:
