@@ -146,7 +146,7 @@ def refilled(env: Environment, bound: int, some: tuple[bytes, ...]) -> Iterator[
 
 @check("decided.repair-corrects")
 def leaves_one_token_if_there_is_room(env: Environment) -> None:
-    for bound, size, tokens in product((0, 2), range(4), range(4)):
+    for bound, size, tokens in product((0, 2), (0, 1, 2, 3), (0, 1, 3)):
         elements = (1, 3)[(size + tokens) % 2]
         with refilled(env, bound, (b"v",) * size) as queue:
             for suffix, number in ((":not_full", tokens), (PRODUCER, elements), (CONSUMER, 4 - elements)):
