@@ -7,7 +7,8 @@ steps of HSCAN. A packed hash is unpacked when it exceeds the limits, and never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import chain
 
 from .key_index import KeyIndex
 from .packing import Packing
@@ -31,11 +32,13 @@ class HashValue:
         self._index: KeyIndex | None = None
 
     @classmethod
-    def of(cls, fields: Mapping[bytes, bytes], packing: Packing) -> HashValue:
-        """A hash with these fields."""
+    def of(cls, fields: dict[bytes, bytes], packing: Packing, *, may_be_long: bool = False) -> HashValue:
+        """A hash of these very fields; packed if they ``may_be_long``, or none is too long."""
         made = cls()
-        for field, value in fields.items():
-            made.put(field, value, packing)
+        made.fields = fields
+        made.is_packed = len(fields) <= packing.hash_entries and (
+            may_be_long or max(map(len, chain(fields, fields.values())), default=0) <= packing.hash_value
+        )
         return made
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from typing import Final, NamedTuple
 
-from .listpack import EMPTY, END, HEADER, LONGEST_INTEGER, around, framed, pack_integer
+from .listpack import EMPTY, END, HEADER, LONGEST_INTEGER, around, framed, pack, pack_element, pack_integer
 from .numbers import parse_integer
 
 __all__ = ["bulk_elements", "even_body", "pack_strings"]
@@ -103,8 +103,14 @@ TAILS: Final = Parts(1)
 # Packing
 
 
+MANY: Final = 16
+"""Of so many elements, to see whether they are alike takes less time than to pack them one by one."""
+
+
 def pack_strings(texts: Sequence[bytes]) -> bytes:
     """A listpack of strings."""
+    if len(texts) < MANY:
+        return pack([*map(pack_element, texts)])
     return framed(even_body(texts) or integers_body(texts) or body(texts), len(texts))
 
 

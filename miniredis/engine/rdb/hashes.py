@@ -7,7 +7,6 @@ from typing import Final
 
 from ..hashes import HashValue
 from ..listpack_bulk import pack_strings
-from ..numbers import MAX
 from ..packing import Packing
 from .kinds import HASH, HASH_LISTPACK
 from .packed import END, read_listpack, read_ziplist
@@ -35,12 +34,12 @@ def load_hash(reader: Reader, packing: Packing) -> Steps[HashValue]:
 
 def load_listpack(reader: Reader, packing: Packing) -> HashValue:
     """A listpack, which may stay one however long its strings are."""
-    return hash_of(read_listpack(reader.string()), packing._replace(hash_value=MAX))
+    return hash_of(read_listpack(reader.string()), packing, may_be_long=True)
 
 
 def load_ziplist(reader: Reader, packing: Packing) -> HashValue:
     """A ziplist, of which the same holds."""
-    return hash_of(read_ziplist(reader.string()), packing._replace(hash_value=MAX))
+    return hash_of(read_ziplist(reader.string()), packing, may_be_long=True)
 
 
 def load_zipmap(reader: Reader, packing: Packing) -> HashValue:
@@ -71,9 +70,9 @@ def zipmap_length(data: Reader, first: int) -> int:
     return size
 
 
-def hash_of(parts: list[bytes], packing: Packing) -> HashValue:
+def hash_of(parts: list[bytes], packing: Packing, *, may_be_long: bool = False) -> HashValue:
     """A hash of fields and values in turn; an empty one does not exist, and no field comes twice."""
     fields = dict(zip(parts[::2], parts[1::2], strict=False))
     if not fields or 2 * len(fields) != len(parts):
         raise BadDataError
-    return HashValue.of(fields, packing)
+    return HashValue.of(fields, packing, may_be_long=may_be_long)

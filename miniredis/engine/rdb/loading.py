@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from io import BytesIO
+from types import GeneratorType
 from typing import Final, NamedTuple, Protocol
 
 from ..errors import CommandError
-from ..keyspace import Keyspace
+from ..keyspace import Keyspace, Value
 from ..numbers import parse_integer
 from ..packing import Packing
 from ..replication.history import NO_NAME, Position
@@ -33,7 +34,7 @@ from .modules import module_name
 from .payload import FILE_LOADERS
 from .reader import BadDataError, FileReader
 from .snapshot import MAGIC, VERSION_DIGITS
-from .steps import Steps, at_once
+from .steps import at_once
 
 __all__ = ["BadSnapshotError", "Loaded", "Progress", "load", "load_in_steps"]
 
@@ -42,6 +43,9 @@ NEWEST: Final = 12
 
 POSITION: Final = (b"repl-stream-db", b"repl-id", b"repl-offset")
 """The names of the fields that say where the data were in the history of a master."""
+
+KEYS: Final = 16
+"""How many small keys are loaded in one step."""
 
 CHECKED_FROM: Final = 5
 """The first version whose files end with a checksum."""
@@ -150,7 +154,7 @@ def load_in_steps(
     checks: bool = True,
     is_whole: bool = False,
 ) -> Generator[None, None, Loaded]:
-    """Puts all that is in a snapshot into empty databases, a key or a part of a large one with each step.
+    """Puts all that is in a snapshot into empty databases, some keys or a part of a large one with each step.
 
     Args:
         reader: a file that begins with a snapshot.
@@ -189,7 +193,6 @@ class Loading:
         keys: how many keys were loaded.
         expired: how many had expired.
         expired_keys: these keys, as ``Loaded`` has them.
-        damage: what is wrong if the data cannot be read further.
     """
 
     def __init__(
@@ -206,7 +209,7 @@ class Loading:
         self.keys = self.expired = 0
         self.expired_keys: list[tuple[int, bytes]] = []
         self._facts: dict[bytes, bytes] = {}
-        self.damage = "the file does not begin as a snapshot does"
+        self._code: int | None = None  # what is read: an opcode, the type of a key, ``END`` between them
         self._progress = progress
         self._keyspace = keyspace
         self._libraries = libraries
@@ -219,17 +222,22 @@ class Loading:
     def run(self, *, checks: bool, is_whole: bool) -> Generator[None, None, None]:
         """Loads everything; raises ``BadDataError`` or ``BadSnapshotError``."""
         version = self._read_version()
-        self.damage = "the file ends too early"
-        while (code := self.reader.byte()) != END:
+        self._code, reader, packing = END, self.reader, self._packing
+        while (code := reader.byte()) != END:
+            self._code = code
             if code in OPCODES:
-                self.damage = f"what follows opcode {code} is damaged, or cut off"
                 OPCODES[code](self)
             elif code in FILE_LOADERS:
-                yield from self._load_key(code)
-                yield
+                key = reader.string()
+                value = FILE_LOADERS[code](reader, packing)
+                if type(value) is GeneratorType:
+                    value = yield from value
+                self._add(key, value)  # type: ignore[arg-type]  # mypy does not see that it is no generator now
+                if (self.keys + self.expired) % KEYS == 0:
+                    yield
             else:
                 raise self.refusal(f"there is no type {code} here")
-            self.damage = "the file ends too early"
+            self._code = END
         if version >= CHECKED_FROM:
             self._check_sum(checks=checks)
         if is_whole and not self.reader.is_over:
@@ -268,12 +276,17 @@ class Loading:
         if checks and expected and found != expected:
             raise self.refusal("the checksum is wrong: the file is damaged")
 
-    def _load_key(self, kind: int) -> Steps[None]:
-        self.damage = f"a key of type {kind} is damaged, or cut off"
-        key = self.reader.string()
-        value = FILE_LOADERS[kind](self.reader, self._packing)
-        if isinstance(value, Generator):
-            value = yield from value
+    @property
+    def damage(self) -> str:
+        """What is wrong if the data cannot be read further."""
+        if self._code is None:
+            return "the file does not begin as a snapshot does"
+        if self._code == END:
+            return "the file ends too early"
+        what = "what follows opcode" if self._code in OPCODES else "a key of type"
+        return f"{what} {self._code} is damaged, or cut off"
+
+    def _add(self, key: bytes, value: Value) -> None:
         if key in self._db.values:
             raise self.refusal(f"key {key!r} is there twice in database {self._db.index}")
         deadline, idle = self._deadline, self._idle

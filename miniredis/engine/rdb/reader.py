@@ -190,6 +190,19 @@ def length(number: int) -> bytes:
     return b"\x80" + number.to_bytes(4) if number < 1 << 32 else b"\x81" + number.to_bytes(8)
 
 
+class Lengths(dict[int, bytes]):
+    """Lengths as they are written; those of the strings that are frequent are kept."""
+
+    def __missing__(self, number: int) -> bytes:
+        written = length(number)
+        if number < 1 << 14:
+            self[number] = written
+        return written
+
+
+LENGTHS: Final = Lengths()
+
+
 def string(text: bytes) -> bytes:
     """A string behind its length."""
-    return length(len(text)) + text
+    return LENGTHS[len(text)] + text

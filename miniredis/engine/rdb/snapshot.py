@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..keyspace import Database, Keyspace, Value
+from ..keyspace import Database, Keyspace
 from ..replication.history import Position
 from ..value_types import TYPES
 from ..version import VERSION as REDIS_VERSION
@@ -106,15 +106,15 @@ def keys_of(db: Database) -> Iterator[bytes | memoryview]:
     for key, value in db.values.items():
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
-        kind, *parts = parts_of_list(value) if isinstance(value, deque) else parts_of(value)
-        yield kind
-        yield string_or_integer(key)
-        yield from parts
-
-
-def parts_of(value: Value) -> Iterator[bytes | memoryview]:
-    """A value as DUMP writes it: its type, and parts of a large one, which is not copied as a whole."""
-    payload = TYPES[type(value)].dump(value)
-    yield payload[:1]
-    for at in range(1, len(payload), BLOCK):
-        yield memoryview(payload)[at : at + BLOCK]
+        if type(value) is deque:
+            kind, *parts = parts_of_list(value)
+            yield kind + string_or_integer(key)
+            yield from parts
+            continue
+        payload = TYPES[type(value)].dump(value)
+        yield payload[:1] + string_or_integer(key)
+        if len(payload) <= BLOCK:
+            yield payload[1:]
+            continue
+        for at in range(1, len(payload), BLOCK):  # no large value is copied as a whole
+            yield memoryview(payload)[at : at + BLOCK]

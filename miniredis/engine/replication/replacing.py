@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from io import BytesIO
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..keyspace import Keyspace
 from ..rdb.loading import load_in_steps
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..engine import Engine
 
 __all__ = ["Loading"]
-
-KEYS_AT_ONCE: Final = 16
 
 
 class Loading:
@@ -38,8 +36,7 @@ class Loading:
             BadSnapshotError: the snapshot is damaged, or has what is not here; the data are as they were.
         """
         try:
-            for _ in range(KEYS_AT_ONCE):
-                next(self._steps)
+            next(self._steps)
         except StopIteration as end:
             return int(end.value)
         return None
