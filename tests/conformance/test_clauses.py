@@ -31,14 +31,18 @@ def capabilities(address: Address) -> frozenset[str]:
 #: What takes more than a moment takes part with the usual client only.
 LONG = {("histories",)}
 
-#: Some messages each way between our client and those of others, with every bound.
-TEXTBOOK = {"decided.textbook", "decided.textbook-first", "decided.textbook-moves"}
+#: Families of their own: some messages each way between our client and those of others, with every bound; operations in
+#: any order; a refusal at any moment; and waits for what a dead client holds.
+APART = {
+    "textbook": {"decided.textbook", "decided.textbook-first", "decided.textbook-moves"},
+    "many": {"reliable.in-any-order", "decided.refused", "decided.heals"},
+}
 
 #: What is asked of a server alone, however its bytes are carried.
 ANSWERS = {"list-notes", "redismq", "recorded"}
 
 #: Families that take seconds: the first command of the README, which CI begins with, plays them on both servers.
-SLOW = {"history", "textbook"}
+SLOW = {"history", *APART}
 
 
 def marked(group: str, *others: str, usual: bool) -> ParameterSet:
@@ -68,7 +72,8 @@ def groups() -> dict[str, list[Clause]]:
 
 def family(clause: Clause) -> str:
     """The first word of its id; clauses that take long are a family of their own."""
-    return "textbook" if clause.id in TEXTBOOK else clause.id.partition(".")[0]
+    apart = [name for name, ids in APART.items() if clause.id in ids]
+    return apart[0] if apart else clause.id.partition(".")[0]
 
 
 def is_ours(clause: Clause) -> bool:
