@@ -12,6 +12,7 @@ from .data import as_json
 from .junit import as_junit
 from .model import Judgement
 from .page import as_page
+from .table import as_table
 
 __all__ = ["Files"]
 
@@ -19,6 +20,7 @@ WRITERS: Final[Mapping[str, Callable[[Sequence[Judgement]], str]]] = {
     "report": as_page,
     "junit": as_junit,
     "json": as_json,
+    "table": as_table,
 }
 """What makes each report, by the name of its option."""
 
@@ -40,6 +42,7 @@ class Files:
         add("--report", type=Path, metavar="DIR", help="write a report in HTML to DIR/index.html")
         add("--junit", type=Path, metavar="FILE", help="write a report in JUnit's XML to FILE, for CI")
         add("--json", type=Path, metavar="FILE", help="write a report in JSON to FILE, for programs")
+        add("--table", type=Path, metavar="FILE", help="write a table in Markdown to FILE, for a guide")
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Files:
@@ -61,8 +64,8 @@ class Files:
 
     @property
     def wants_bytes(self) -> bool:
-        """Whether one of them shows what was said; they all do."""
-        return bool(self.paths)
+        """Whether one of them shows what was said; all do but the table."""
+        return bool(self.paths.keys() - {"table"})
 
     def write(self, judgements: Sequence[Judgement]) -> Iterator[Path]:
         """Writes them; each path when its file is there."""

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.reports.data import as_json
 from conformance.reports.junit import as_junit
+from conformance.reports.table import as_table
 from conformance.reports.terminal import Progress, told
 
 from .sample import CLAUSES, HOSTILE, RUN
@@ -38,6 +39,22 @@ def test_the_json_report_has_every_clause_target_and_outcome() -> None:
 
 def test_a_run_that_lacks_only_excused_targets_is_complete() -> None:
     assert json.loads(as_json([RUN[0], RUN[3]]))["complete"] is True
+
+
+def test_the_table_counts_what_was_passed_of_what_was_asked() -> None:
+    assert as_table(RUN).splitlines() == [
+        "| suite | good | bad | there |",
+        "| --- | --- | --- | --- |",
+        "| `hostile` | not asked | 0 of 1 | not asked |",
+        "| `lists` | 1 of 2 | 2 of 2 | 1 of 1 |",
+        "| `queues` | 0 of 2 | 1 of 1 | not asked |",
+        "",
+        "* good: good, Redis 7.0.15",
+        "* bad: bad, Redis 7.0.15",
+        "* there: there, Redis 7.0.15; interrupted",
+        "* away: not there; no real Redis: none on PATH",
+        "* judged on 2024-05-06",
+    ]
 
 
 def suites() -> dict[str, ET.Element]:
