@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -13,6 +13,7 @@ from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
 from .documents import CLAUSES
 from .judging.environment import Client
+from .judging.ways import why_not_by_scripts
 from .reports import Files, Reporting, failed, lines, show, why
 from .targets import NotInstalledError, target_named
 
@@ -29,6 +30,7 @@ class Task:
         flavours: the flavours of our client to judge it with.
         adapters: the commands to judge it with.
         asked_for: whether somebody named it, so that it has to be there.
+        may_choose: whether nobody chose a flavour, so that the one is taken that gets on with the server.
         strict: whether what is only recommended or allowed fails the run, too.
     """
 
@@ -37,6 +39,7 @@ class Task:
     flavours: tuple[str, ...]
     adapters: tuple[str, ...]
     asked_for: bool
+    may_choose: bool
     strict: bool
 
     @property
@@ -54,6 +57,9 @@ def judge_one(run: Reporting, task: Task, say: Callable[[str], None]) -> int:
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
+            if task.may_choose and (why_not := why_not_by_scripts(address)):
+                say(f"{target.name}: our client takes plain commands, since its scripts fail: {why_not}")
+                task = replace(task, flavours=("plain",))
             for client, make in task.clients.items():
                 judged = run.judge(target.name, client, address, clauses, make)
                 for line in lines(judged.name, judged.outcomes):

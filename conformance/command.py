@@ -114,10 +114,12 @@ def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> in
     except (ValueError, OSError) as error:
         made.error(str(error))
     flavours = options.client or ([] if options.adapter else ["sync"])
+    may_choose = bool(flavours) and not options.client
     asked_for = bool(options.target) or judges
     ids = tuple(clause.id for clause in clauses)
     tasks = [
-        Task(name, ids, tuple(flavours), tuple(options.adapter), asked_for, options.strict) for name in names
+        Task(name, ids, tuple(flavours), tuple(options.adapter), asked_for, may_choose, options.strict)
+        for name in names
     ]
     with Reporting(files, say) as run:
         if at_once and len(tasks) > 1:
