@@ -1,19 +1,17 @@
 """Random data go from miniredis to a real Redis and back, by files and by replication, and are the same.
 
-A hundred states: ``pytest -n 0 -m "slow or not slow" tests/miniredis/journal/test_there_and_back.py``.
+Run it by itself: ``pytest -n 0 -m slow tests/miniredis/journal/test_there_and_back.py``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
 import redis
-from _pytest.mark import ParameterSet
 
 import miniredis
 from conformance.targets import Address
@@ -123,16 +121,9 @@ def by_replication(folder: Path) -> Way:
             yield last
 
 
-def states() -> Iterator[ParameterSet]:
-    """A hundred states for each way, of which the default run tries one by replication: that has a snapshot, too."""
-    for seed, way in itertools.product(range(100), (by_replication, by_snapshot, by_append_only_file)):
-        is_slow = seed > 0 or way is not by_replication
-        yield pytest.param(
-            way, seed, id=f"{way.__name__}-{seed}", marks=[pytest.mark.slow] if is_slow else []
-        )
-
-
-@pytest.mark.parametrize(("way", "seed"), [*states()])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("way", [by_snapshot, by_append_only_file, by_replication])
 def test_data_that_went_to_a_real_server_and_back_are_the_same(
     way: Callable[[Path], Way], seed: int, redis_7_0: Address, tmp_path: Path
 ) -> None:
