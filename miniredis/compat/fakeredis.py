@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Collection, Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, ClassVar, Final, Self
 
 import redis
@@ -35,6 +36,7 @@ __all__ = [
     "FakeServer",
     "FakeStrictRedis",
     "TcpFakeServer",
+    "aioredis",
 ]
 
 UNREACHABLE: Final = "this server is not connected (connected=False)"
@@ -218,6 +220,11 @@ class FakeAsyncRedis(Fake, redis.asyncio.Redis):  # type: ignore[misc]  # redis-
 
 
 FakeStrictRedis = FakeRedis
+
+aioredis: Final = SimpleNamespace(
+    FakeConnection=FakeAsyncConnection, FakeRedis=FakeAsyncRedis, FakeServer=FakeServer
+)
+"""The names of ``fakeredis.aioredis``."""
 
 
 class TcpFakeServer:

@@ -90,6 +90,19 @@ def test_asyncio_clients_share_data_with_the_others() -> None:
     assert asyncio.run(main()) == b"v"
 
 
+def test_the_names_of_fakeredis_for_asyncio_are_the_same_clients() -> None:
+    aioredis = fakeredis.aioredis
+    server = aioredis.FakeServer()
+
+    async def main() -> Any:
+        pool = redis.asyncio.ConnectionPool(connection_class=aioredis.FakeConnection, server=server)
+        await aioredis.FakeRedis(connection_pool=pool).set("k", "v")
+        await pool.disconnect()
+
+    asyncio.run(main())
+    assert FakeRedis(server=server).get("k") == b"v"
+
+
 @pytest.mark.parametrize(
     "options", [{"version": (6,)}, {"version": 8}, {"server_type": "valkey"}, {"lua_modules": {"socket"}}]
 )
