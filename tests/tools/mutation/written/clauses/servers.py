@@ -119,8 +119,8 @@ SERVERS: Final = (
     Mutant(
         "keeps the key of an empty list",
         "miniredis/engine/keyspace.py",
-        '            self.delete(key, event + " del")\n',
-        "            self.signal_modified(key, event)\n",
+        '            self.delete(key, event + " del", count)\n',
+        "            self.signal_modified(key, event, count)\n",
         ("list.last-pop-deletes", "list.ltrim.empty", "list.block.atomic"),
     ),
     Mutant(

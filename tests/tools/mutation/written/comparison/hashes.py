@@ -53,8 +53,8 @@ HASHES_AND_SETS: Final = (
     Mutant(
         "an empty set stays",
         "miniredis/engine/keyspace.py",
-        "        if value:\n            self.signal_modified(key, event)\n",
-        "        if value or type(value) is SetValue:\n            self.signal_modified(key, event)\n",
+        "        if value:\n            self.signal_modified(key, event, count)\n",
+        "        if value or type(value) is SetValue:\n            self.signal_modified(key, event, count)\n",
     ),
     Mutant(
         "SMOVE looks at its target though there is no source",

@@ -63,8 +63,8 @@ MESSAGES: Final = (
     Mutant(
         "a list that is emptied is not told to be gone",
         "miniredis/engine/keyspace.py",
-        '            self.delete(key, event + " del")\n',
-        "            self.delete(key, event)\n",
+        '            self.delete(key, event + " del", count)\n',
+        "            self.delete(key, event, count)\n",
     ),
     Mutant(
         "an event comes before the reply to LPUSH",
