@@ -12,7 +12,8 @@ FOLDER = Path(miniredis.engine.__file__).parent
 
 ALLOWED = {
     "__future__", "anycrc", "array", "bisect", "collections", "contextlib", "dataclasses", "decimal", "enum", "functools",
-    "hashlib", "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "typing",
+    "hashlib", "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "types",
+    "typing",
 }  # fmt: skip
 """Modules that only compute; hiredis is a parser, and of io, BytesIO may be used. Neither trio nor socket nor
 a clock is among them. The table of the modules of commands loads these by name."""

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from pressure import lookout
-from pressure.connection import Paced
-from pressure.lookout import AWAKE, SOON, Lookout
+from pressure import connection
+from pressure.connection import AWAKE, SOON, Lookout, Paced
 
 LOOK = AWAKE / 10
 
@@ -83,8 +82,8 @@ def test_others_are_threads_and_on_one_processor_the_server(
     threads: int, processors: int, may_look: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("threading.active_count", lambda: threads)
-    monkeypatch.setattr("pressure.lookout.PROCESSORS", processors)
-    assert lookout.nobody_waits() is may_look
+    monkeypatch.setattr("pressure.connection.PROCESSORS", processors)
+    assert connection.nobody_waits() is may_look
 
 
 class PlainObject:
@@ -109,7 +108,7 @@ def test_only_a_socket_that_a_poll_tells_everything_of_is_looked_at(monkeypatch:
             super().__init__(receive, look)
             looked_at.append(look)
 
-    monkeypatch.setattr("pressure.lookout.Lookout", Watched)
+    monkeypatch.setattr("pressure.connection.Lookout", Watched)
     ours, theirs = socket.socketpair()
     with ours, theirs, SecureSocket() as secure:
         paced, buffer = Paced(ours), bytearray(9)
