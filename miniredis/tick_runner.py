@@ -14,7 +14,7 @@ import contextlib
 import errno
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
@@ -163,18 +163,7 @@ class TickRunner:
         Raises:
             RuntimeError: the caller is re-entrant.
         """
-        with self.lock:
-            if self.in_tick:
-                raise RuntimeError(RE_ENTRANT)
-            now = self.clock.now()
-            if self._leaving:
-                self._disconnect_leaving(now)
-            self.in_tick = True
-            try:
-                self.engine.receive(session, data, now)
-                self.end_tick(now)
-            finally:
-                self.in_tick = False
+        self._tick(self.engine.receive, session, data)
 
     def ask(self, session: Session, args: list[bytes]) -> Reply:
         """Runs a whole tick for one request that a client has as values; see ``Engine.ask``.
@@ -182,6 +171,10 @@ class TickRunner:
         Raises:
             RuntimeError: the caller is re-entrant.
         """
+        reply: Reply = self._tick(self.engine.ask, session, args)
+        return reply
+
+    def _tick(self, act: Callable[[Session, Any, Instant], Any], session: Session, what: Any) -> Any:
         with self.lock:
             if self.in_tick:
                 raise RuntimeError(RE_ENTRANT)
@@ -190,7 +183,7 @@ class TickRunner:
                 self._disconnect_leaving(now)
             self.in_tick = True
             try:
-                reply = self.engine.ask(session, args, now)
+                reply = act(session, what, now)
                 if reply is not NOT_ASKED:
                     self.end_tick(now)
                 return reply

@@ -5,9 +5,9 @@ Rules:
     - ``discovery`` finds the server anew for each. ``pool`` says which operation uses which.
     - A read wakes up every ``TICK`` and asks a ``CancelScope`` whether to go on. So neither a silent server
       nor a slow one keeps a program from ending.
-    - Where replies come quickly one after the other, a read looks for the next one for a moment before it
-      sleeps: to be woken up takes a processor about as long as a server needs for a step, 50 to 100 us. The
-      flavours with coroutines sleep at once, since their loops have other tasks to run meanwhile.
+    - Where replies come quickly one after the other, a read spins for a moment before it sleeps: a wake-up
+      takes 50 to 100 us, as long as a server needs for a step. The flavours with coroutines do not spin:
+      their event loops have other tasks to run meanwhile.
     - redis-py opens connections and parses replies. Its pipelines, packing and handshake are not used:
       hiredis packs a step, which is sent at once. That is a good deal less Python per operation.
 """
@@ -39,9 +39,9 @@ from pressure.settings import STOP_TIMEOUT, Settings
 
 #: Seconds between two checks, while the server is silent, whether to go on waiting.
 TICK: Final = 0.1
-#: Seconds in which to look before sleeping.
+#: Seconds for which a read spins before it sleeps.
 AWAKE: Final = 0.0001
-#: It looks for the next reply if the last one came within so many seconds.
+#: A read spins if the last reply came within so many seconds.
 SOON: Final = 2 * AWAKE
 #: Called before each wait, and while the server is silent: an exception to stop with, or None to go on.
 Interrupt: TypeAlias = Callable[[], BaseException | None]
@@ -214,39 +214,39 @@ def _processors() -> int:
 PROCESSORS: Final = _processors()
 
 
-def nobody_waits() -> bool:
-    """Whether looking holds up neither another thread nor, on the same processor, the server."""
+def is_alone() -> bool:
+    """Whether spinning holds up neither another thread nor, on the same processor, the server."""
     return threading.active_count() == 1 < PROCESSORS
 
 
-class Lookout:
+class SpinningReader:
     """Reads the beginning of each reply that comes through a socket.
 
     Args:
         receive: Sleeps until there is something to read, and reads it into a buffer.
-        look: Whether there is something to read now; called with 0.
+        poll: Whether there is something to read now; called with 0.
         clock: Seconds since some fixed point.
-        may_look: Whether it may look for a moment.
+        is_alone: Whether spinning holds up nobody.
     """
 
-    __slots__ = ("_clock", "_comes_soon", "_look", "_may_look", "_receive")
+    __slots__ = ("_clock", "_comes_soon", "_is_alone", "_poll", "_receive")
 
     def __init__(
         self,
         receive: Callable[[bytearray], int],
-        look: Callable[[int], object],
+        poll: Callable[[int], object],
         clock: Callable[[], float] = time.perf_counter,
-        may_look: Callable[[], bool] = nobody_waits,
+        is_alone: Callable[[], bool] = is_alone,
     ) -> None:
-        self._receive, self._look, self._clock, self._may_look = receive, look, clock, may_look
+        self._receive, self._poll, self._clock, self._is_alone = receive, poll, clock, is_alone
         self._comes_soon = False
 
     def recv_into(self, buffer: bytearray) -> int:
-        """Read as ``receive`` does; what that raises is raised, and the next read sleeps at once."""
-        look, clock = self._look, self._clock
+        """Read as ``receive`` does; after an exception, the next read does not spin."""
+        poll, clock = self._poll, self._clock
         begin = clock()
-        if self._comes_soon and self._may_look():
-            while not look(0) and clock() < begin + AWAKE:
+        if self._comes_soon and self._is_alone():
+            while not poll(0) and clock() < begin + AWAKE:
                 pass
         self._comes_soon = False
         size = self._receive(buffer)
@@ -255,15 +255,15 @@ class Lookout:
 
 
 def first_read(sock: Any) -> Callable[[bytearray], int]:
-    """How to read the beginning of a reply from a socket: by a ``Lookout``, if a poll can tell that it came.
+    """The function that reads the beginning of a reply from a socket; if it can, by a ``SpinningReader``.
 
-    It cannot where TLS has deciphered something already, or within one process without real sockets.
+    That spins on a poll, which does not see what TLS has decrypted already, nor a server in this process.
     """
     if type(sock) is not socket.socket:
         return sock.recv_into  # type: ignore[no-any-return]
     poll = select.poll()
     poll.register(sock, select.POLLIN)
-    return Lookout(sock.recv_into, poll.poll).recv_into
+    return SpinningReader(sock.recv_into, poll.poll).recv_into
 
 
 class Paced:

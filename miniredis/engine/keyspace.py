@@ -471,7 +471,7 @@ class Database:
 
     def watch(self, key: bytes, session: Session) -> None:
         """Makes a client's next EXEC fail if the key is modified before it."""
-        self.watchers.setdefault(key, {})[session] = self._has_corpse(key)
+        self.watchers.setdefault(key, {})[session] = self._holds_expired(key)
 
     def unwatch(self, key: bytes, session: Session) -> None:
         """Stops watching a key for a client."""
@@ -481,38 +481,38 @@ class Database:
 
     def expired_since_watch(self, key: bytes, session: Session) -> bool:
         """Whether a key has expired that was there when a client began to watch it."""
-        return self._has_corpse(key) and not self.watchers[key][session]
+        return self._holds_expired(key) and not self.watchers[key][session]
 
-    def _has_corpse(self, key: bytes) -> bool:
-        """Whether a key is in memory that has expired."""
+    def _holds_expired(self, key: bytes) -> bool:
+        """Whether a key has expired and is still in memory."""
         return key in self.values and not self.is_alive(key)
 
     def break_all_watches(self, incoming: Database | None) -> None:
-        """Makes EXEC fail for those to whom a key goes, or comes from a database that takes this place.
+        """Makes EXEC fail for clients that watch a key which goes away, or comes with another database.
 
         Args:
-            incoming: that database; None if all keys go.
+            incoming: the database that replaces this one; None if all keys go.
         """
         for key in self.watchers:
             if key in self.values or (incoming is not None and key in incoming.values):
                 self._break_watches(key, incoming, was_missing=key not in self.values)
 
     def _break_watches(self, key: bytes, after: Database | None, *, was_missing: bool = False) -> None:
-        """Makes EXEC fail for those who watch a key, unless it was missing or expired for them, and is.
+        """Makes EXEC fail for clients that watch a key, unless it was missing or expired, and still is.
 
         Args:
             key: its name.
             after: the database in which it is to be found from now on; None if it is gone.
             was_missing: it was not there.
         """
-        is_corpse = after is not None and after._has_corpse(key)
+        is_expired = after is not None and after._holds_expired(key)
         is_alive = after is not None and after.is_alive(key)
         watchers = self.watchers[key]
-        for session, was_corpse in watchers.items():
-            if is_alive or not (was_missing or was_corpse):
+        for session, was_expired in watchers.items():
+            if is_alive or not (was_missing or was_expired):
                 session.watched_key_changed()
             else:
-                watchers[session] = is_corpse
+                watchers[session] = is_expired
 
 
 def duplicate(value: Value) -> Value:
