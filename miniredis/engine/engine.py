@@ -222,21 +222,21 @@ class Engine:
         """
         if now is not self.now:
             self.advance(now)
-        if self.conditions.asleep_until:
-            return ()
-        self.timers.run(now)
-        while self.unblocked and not self.conditions.asleep_until:
-            self.unblocked.popleft().resume()
-            self.timers.are_set = True  # perhaps
-        try:
-            if self.keyspace.observes_all and not self.conditions.busy:
-                self.notifier.end_tick()
-            if self.effects is not None and not self.conditions.busy:
-                self.effects.close_unit()  # what time has brought
-            if self.replication.history.is_kept:
-                self.replication.end_tick()
-        except Exception as fault:
-            self.fail(None, fault)
+        if (
+            self.waiting.deadlines
+            or self.keyspace.expiries
+            or self.unblocked
+            or self.effects is not None
+            or self.timers.has_rare_work
+            or self.output_limits.over
+            or self.keyspace.observes_all
+            or not self.conditions.is_quiet_beside_rules
+        ):
+            if self.conditions.asleep_until:
+                return ()
+            self._end_tick(now)
+        else:  # nothing of this kind, as in most ticks
+            self.timers.are_set = False
         due, self.outbox = self.outbox, {}
         return due
 
@@ -401,6 +401,21 @@ class Engine:
             self._show_out(session)
 
     # Inside
+
+    def _end_tick(self, now: Instant) -> None:
+        self.timers.run(now)
+        while self.unblocked and not self.conditions.asleep_until:
+            self.unblocked.popleft().resume()
+            self.timers.are_set = True  # perhaps
+        try:
+            if self.keyspace.observes_all and not self.conditions.busy:
+                self.notifier.end_tick()
+            if self.effects is not None and not self.conditions.busy:
+                self.effects.close_unit()  # what time has brought
+            if self.replication.history.is_kept:
+                self.replication.end_tick()
+        except Exception as fault:
+            self.fail(None, fault)
 
     def _end_what_is_over(self, monotonic: int) -> None:
         loading = self.conditions.loading

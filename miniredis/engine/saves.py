@@ -189,6 +189,7 @@ class Saves:
     def _schedule(self, is_scheduled: bool) -> None:
         self._is_scheduled = is_scheduled
         self.awaits_time = is_scheduled or bool(self.points)
+        self._engine.timers.consider_rare_work()
 
     def _begin(self) -> bool:
         self._schedule(False)

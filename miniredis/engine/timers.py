@@ -33,6 +33,7 @@ class Timers:
 
     Attributes:
         are_set: something will happen by itself one day, perhaps.
+        has_rare_work: whether there is work that few servers have; see ``consider_rare_work``.
         active_expire: expired keys are deleted before anybody asks for them.
     """
 
@@ -40,15 +41,17 @@ class Timers:
         self._engine = engine
         self.are_set = False
         self.active_expire = True
-        self._has_rare_work = False
+        self.has_rare_work = False
         self._not_before = 0  # after a failure; monotonic microseconds
 
     def consider_rare_work(self) -> None:
-        """Call it when a client's output begins or ends to trickle, and when ``timeout`` is set.
+        """Call it when a client's output begins or ends to trickle, ``timeout`` is set, or a save may be due.
 
         So each tick asks only whether there is any such work.
         """
-        self._has_rare_work = bool(self._engine.trickles.clients or self._engine.idle.patience)
+        self.has_rare_work = bool(
+            self._engine.trickles.clients or self._engine.idle.patience or self._engine.saves.awaits_time
+        )
 
     def run(self, now: Instant) -> None:
         """Does what is due."""
@@ -57,9 +60,8 @@ class Timers:
             engine.waiting.deadlines
             or engine.keyspace.expiries
             or engine.output_limits.over
-            or self._has_rare_work
+            or self.has_rare_work
             or engine.conditions.pause is not None
-            or engine.saves.awaits_time
             or (
                 (engine.replication.history.is_kept or engine.conditions.is_replica)
                 and engine.replication.awaits_time
