@@ -1,8 +1,8 @@
 """Read and write messages, without buffers in which a message could be lost.
 
 Rules:
-    - ``wait_ready`` is called before a message is taken from the queue. A pipe that is ready accepts 4096
-      bytes at once, so a message up to that length is then written without waiting.
+    - ``wait_ready`` is called before messages are taken from the queue. A pipe that is ready accepts 4096
+      bytes at once, so messages of up to that many bytes together are then written without waiting.
     - A message is written completely, or ``write`` raises.
     - On a terminal each message is one line, with control characters escaped. Elsewhere it is unchanged.
 """
@@ -76,9 +76,10 @@ class Writer:
         if self._signals.wait_for(self._fd, select.POLLOUT) & select.POLLERR or is_closed(self._fd):
             raise output_closed()
 
-    def write(self, message: bytes) -> None:
-        """Write a message. Raises Stop if the reader has gone."""
-        left = memoryview(self._pack(self._form(message)))
+    def write(self, message: bytes) -> int:
+        """Write a message; returns how many bytes that were. Raises Stop if the reader has gone."""
+        data = self._pack(self._form(message))
+        left = memoryview(data)
         while left:
             try:
                 left = left[os.write(self._fd, left) :]
@@ -86,3 +87,4 @@ class Writer:
                 select.select([], [self._fd], [])
             except BrokenPipeError:
                 raise output_closed() from None
+        return len(data)

@@ -140,7 +140,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
             "--run": {
                 "metavar": "N",
                 "type": positive_number,
-                "help": "take up to N messages at once: faster, but if get is killed, up to N are lost",
+                "help": "take up to N messages at once; default: as many as the output takes at once. "
+                "If get is killed, as many are lost; with --run 1, at most one",
             },
             "--reliable": {
                 **FLAG,

@@ -2,11 +2,14 @@
 
 Rules:
     - Messages that arrived together are put together; ``put`` does not wait for more to arrive.
+    - ``get`` takes together what is in the queue, and does not wait for more: as many messages as its output
+      takes at once, judged by the lengths of the last ones.
     - At their end, even after an error, they print how many messages were acknowledged, and each lost one.
 """
 
 from __future__ import annotations
 
+import select
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -29,7 +32,7 @@ from pressure.errors import (
 )
 from pressure.queue import Queue
 
-#: How many messages are put in one round trip at most.
+#: How many messages are put or taken in one round trip at most.
 _RUN: Final = 256
 
 
@@ -112,31 +115,46 @@ def get(call: Call) -> int:
     writer = writer_of(call, output, framing)
     with counting(call, "get", framing.unit, queue, output) as meter:
         take = _reliably if options.reliable else _plainly
+        most = options.run or 1
         try:
             while options.count is None or meter.messages < options.count:
                 writer.wait_ready()
-                most = options.run or 1
                 left = most if options.count is None else options.count - meter.messages
-                take(queue, writer, meter, min(left, most), options.timeout)
+                ready = take(queue, writer, meter, min(left, most), options.timeout)
+                most = options.run or ready
         except QueueClosedError:
             if options.delete:
                 queue.delete(options.timeout)
     return DONE
 
 
-def _plainly(queue: Queue, writer: Writer, meter: Meter, most: int, timeout: float | None) -> None:
-    """Take messages and write them. If the process is killed, messages not yet written are lost."""
+def _plainly(queue: Queue, writer: Writer, meter: Meter, most: int, timeout: float | None) -> int:
+    """Take messages and write them; returns how many to take next: as many as ``_next_run`` says.
+
+    If the process is killed, messages not yet written are lost.
+    """
     values = queue.get_many(most, timeout=timeout)
+    longest = 0
     for number, value in enumerate(values):
         try:
-            writer.write(value)
+            longest = max(longest, writer.write(value))
         except (Stop, OSError) as error:
             raise LostError(str(error), values[number:]) from error
         meter.add(value)
+    return _next_run(len(values), longest)
 
 
-def _reliably(queue: Queue, writer: Writer, meter: Meter, _: int, timeout: float | None) -> None:
-    """Take a message and write it. It goes back to the queue unless it was written."""
+def _next_run(taken: int, longest: int) -> int:
+    """How many messages to take next, after ``taken`` of which the longest had so many bytes in the output.
+
+    That is twice as many, if a pipe that is ready accepts them without waiting; at least one.
+    """
+    return max(1, min(2 * taken, _RUN, select.PIPE_BUF // longest))
+
+
+def _reliably(queue: Queue, writer: Writer, meter: Meter, _: int, timeout: float | None) -> int:
+    """Take a message and write it; returns 1. It goes back to the queue unless it was written."""
     with queue.receive(timeout=timeout) as message:
         writer.write(message.data)
     meter.add(message.data)
+    return 1
