@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -16,8 +15,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
-from .direct import Direct, called_back
-from .engine.replies import NO_REPLY
+from .direct import HUNG_UP, Direct, call_back
+from .engine.replies import NO_REPLY, NOT_ASKED, NoReply
 from .local import LocalSocket
 from .local_async import AsyncPipe
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["async_client", "client", "remote_async_client", "remote_client"]
 
-HUNG_UP = "Connection closed by server."
 PLACE = "miniredis in this process"
 
 Pieces: TypeAlias = list[tuple[str, Any]]
@@ -43,21 +41,18 @@ class LocalConnection(redis.connection.AbstractConnection):
     def __init__(self, *, connect: Callable[[], LocalSocket], **options: Any) -> None:
         self._connect_locally = connect
         super().__init__(**options)
-        self.direct = Direct(self.encoder)  # hiredis packs its requests, and takes all text for UTF-8
-
-    def ask(self, words: tuple[Any, ...]) -> bool:
-        """Runs a request, and tells whether that could be done without sending bytes."""
-        return self._sock is not None and self.direct.ask(cast(LocalSocket, self._sock), words)
+        self.direct = Direct(self.encoder, self._parser)  # hiredis takes all text for UTF-8
 
     def send_command(self, *words: Any, **options: Any) -> None:
         """Runs a request, or sends it."""
-        if not self.ask(words):
+        self.direct.reply = self.direct.ask(words)
+        if self.direct.reply is NOT_ASKED:
             super().send_command(*words, **options)  # type: ignore[no-untyped-call]
 
     def read_response(self, disable_decoding: bool = False, **options: Any) -> Any:
         """Returns the next reply; raises it if it is an error."""
         if self.direct.has_reply:
-            return self.direct.take(decodes=not disable_decoding)
+            return self.direct.take({"NEVER_DECODE": True} if disable_decoding else {})
         return super().read_response(disable_decoding, **options)
 
     def can_read(self, timeout: float | None = 0) -> bool:
@@ -99,6 +94,7 @@ class LocalConnection(redis.connection.AbstractConnection):
     def _connect(self) -> Any:
         sock = self._connect_locally()
         sock.settimeout(self.socket_timeout)
+        self.direct.client = sock
         return sock
 
     def _host_error(self) -> str:
@@ -117,22 +113,19 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
         self._connect_locally = connect
         super().__init__(**options)
         is_usual = (self.encoder.encoding, self.encoder.encoding_errors) == ("utf-8", "strict")
-        self.direct = Direct(self.encoder, str.encode if is_usual else self.encoder.encode)
-
-    def ask(self, words: tuple[Any, ...]) -> bool:
-        """Runs a request, and tells whether that could be done without sending bytes."""
-        pipe = self._writer
-        return pipe is not None and self.direct.ask(cast(AsyncPipe, pipe), words)
+        encode_text = str.encode if is_usual else self.encoder.encode
+        self.direct = Direct(self.encoder, self._parser, encode_text)
 
     async def send_command(self, *words: Any, **options: Any) -> None:
         """Runs a request, or sends it."""
-        if not self.ask(words):
+        self.direct.reply = self.direct.ask(words)
+        if self.direct.reply is NOT_ASKED:
             await super().send_command(*words, **options)
 
     async def read_response(self, disable_decoding: bool = False, *args: Any, **options: Any) -> Any:
         """Returns the next reply; raises it if it is an error."""
         if self.direct.has_reply:
-            return self.direct.take(decodes=not disable_decoding)
+            return self.direct.take({"NEVER_DECODE": True} if disable_decoding else {})
         return await super().read_response(disable_decoding, *args, **options)
 
     def is_ready(self) -> bool:
@@ -148,6 +141,7 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
         pipe = self._connect_locally()
         self._reader = pipe.reader
         self._writer = cast(Any, pipe)
+        self.direct.client = pipe
 
     def _host_error(self) -> str:
         return PLACE
@@ -162,7 +156,8 @@ class LocalPool(redis.ConnectionPool):
     """redis-py's pool, with a quick way to use a connection again.
 
     This class keeps released connections in a list of its own. redis-py's pool sees them as in use until they
-    are closed: its own work at each release costs several times as much as a command here.
+    are closed: its own work at each release costs several times as much as a command here. In a forked child,
+    the parent's connections have ended, and cannot be connected again.
     """
 
     def reset(self) -> None:
@@ -172,10 +167,7 @@ class LocalPool(redis.ConnectionPool):
 
     def take_at_hand(self) -> LocalConnection | None:
         """Returns a connection that was given back, if any; it may have been hung up on since."""
-        try:
-            return self._at_hand.pop() if os.getpid() == self.pid else None
-        except IndexError:
-            return None
+        return self._at_hand.pop() if self._at_hand else None
 
     def get_connection(self, *names: Any, **options: Any) -> Any:
         """Returns a connection that is connected, and has nothing left to read."""
@@ -198,10 +190,7 @@ class LocalPool(redis.ConnectionPool):
 
     def release(self, connection: Any) -> None:
         """Gives a connection back to the pool."""
-        if connection.pid == self.pid:  # in a forked child, ``take_at_hand`` leaves the parent's alone
-            self._at_hand.append(connection)
-        else:
-            super().release(connection)
+        self._at_hand.append(connection)
 
     def disconnect(self, inuse_connections: bool = True) -> None:
         """Closes all connections, or only those that nobody uses."""
@@ -255,8 +244,70 @@ class AsyncLocalPool(redis.asyncio.ConnectionPool):
         await super().disconnect(inuse_connections)
 
 
+AT_ONCE: Final = 1000
+"""The most commands of a pipeline that run before other threads and tasks have a turn."""
+
+
+class LocalPipeline(redis.client.Pipeline):
+    """redis-py's pipeline, whose commands take the direct way as far as they can."""
+
+    def _execute_pipeline(self, connection: Any, commands: Any, raise_on_error: bool) -> Any:
+        replies: list[Any] = []
+        while len(replies) < len(commands):
+            begun = len(replies)
+            found = connection.direct.run_pipeline(self, commands[begun : begun + AT_ONCE])
+            if found is None:
+                found = super()._execute_pipeline(connection, commands[begun:], False)  # type: ignore[no-untyped-call]
+            elif begun:
+                connection.direct.client.let_others_in()
+            replies += found
+        return self._checked(commands, replies, raise_on_error)
+
+    def _execute_transaction(self, connection: Any, commands: Any, raise_on_error: bool) -> Any:
+        replies = connection.direct.run_transaction(self, commands)
+        if replies is None:
+            return super()._execute_transaction(connection, commands, raise_on_error)
+        return self._checked(commands, replies, raise_on_error)
+
+    def _checked(self, commands: Any, replies: list[Any], raise_on_error: bool) -> list[Any]:
+        if raise_on_error:
+            self.raise_first_error(commands, replies)  # type: ignore[no-untyped-call]
+        return replies
+
+
+class AsyncLocalPipeline(redis.asyncio.client.Pipeline):
+    """The same for asyncio."""
+
+    async def _execute_pipeline(self, connection: Any, commands: Any, raise_on_error: bool) -> Any:
+        replies: list[Any] = []
+        while len(replies) < len(commands):
+            await asyncio.sleep(0)
+            begun = len(replies)
+            found = connection.direct.run_pipeline(self, commands[begun : begun + AT_ONCE])
+            if found is None:
+                found = await super()._execute_pipeline(connection, commands[begun:], False)
+            replies += found
+        return await self._checked(commands, replies, raise_on_error)
+
+    async def _execute_transaction(self, connection: Any, commands: Any, raise_on_error: bool) -> Any:
+        await asyncio.sleep(0)
+        replies = connection.direct.run_transaction(self, commands)
+        if replies is None:
+            return await super()._execute_transaction(connection, commands, raise_on_error)
+        return await self._checked(commands, replies, raise_on_error)
+
+    async def _checked(self, commands: Any, replies: list[Any], raise_on_error: bool) -> list[Any]:
+        if raise_on_error:
+            self.raise_first_error(commands, replies)
+        return [await reply if hasattr(reply, "__await__") else reply for reply in replies]
+
+
 class LocalRedis(redis.Redis):
     """redis-py's client without its handling of retries, which only remote servers need."""
+
+    def pipeline(self, transaction: bool = True, shard_hint: Any = None) -> LocalPipeline:
+        """Makes a pipeline, which is a transaction unless told otherwise."""
+        return LocalPipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
 
     def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Runs a command, and returns its reply."""
@@ -265,11 +316,15 @@ class LocalRedis(redis.Redis):
         pool = cast(LocalPool, self.connection_pool)
         connection = pool.take_at_hand() or cast(LocalConnection, pool.get_connection())
         try:
-            if not connection.ask(arguments):
+            direct = connection.direct
+            reply = direct.ask(arguments)
+            if type(reply) is not NoReply:
+                return call_back(
+                    direct.decoded(reply, options), self.response_callbacks, arguments[0], options
+                )
+            if reply is NOT_ASKED:
                 pool.make_ready(connection)
                 connection.send_command(*arguments, **options)
-            if connection.direct.has_reply:
-                return called_back(self.response_callbacks, connection.direct, arguments[0], options)
             return self.parse_response(connection, arguments[0], **options)  # type: ignore[no-untyped-call]
         finally:
             pool.release(connection)
@@ -287,6 +342,10 @@ class AsyncLocalRedis(redis.asyncio.Redis):
 
     _row = 0
 
+    def pipeline(self, transaction: bool = True, shard_hint: Any = None) -> AsyncLocalPipeline:
+        """Makes a pipeline, which is a transaction unless told otherwise."""
+        return AsyncLocalPipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+
     async def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Runs a command, and returns its reply."""
         if self.single_connection_client:
@@ -298,12 +357,15 @@ class AsyncLocalRedis(redis.asyncio.Redis):
         pool = cast(AsyncLocalPool, self.connection_pool)
         connection = pool.ready_connection() or await pool.get_connection()
         try:
-            if not connection.ask(arguments):
-                await connection.send_command(*arguments, **options)
-            if not connection.direct.has_reply:
+            direct = connection.direct
+            reply = direct.ask(arguments)
+            if type(reply) is NoReply:
+                if reply is NOT_ASKED:
+                    await connection.send_command(*arguments, **options)
                 return await self.parse_response(cast(Any, connection), arguments[0], **options)
-            reply = called_back(self.response_callbacks, connection.direct, arguments[0], options)
-            return await reply if hasattr(reply, "__await__") else reply
+            found = direct.decoded(reply, options)
+            called = call_back(found, self.response_callbacks, arguments[0], options)
+            return called if called is found or not hasattr(called, "__await__") else await called
         finally:
             pool.give_back(connection)
 

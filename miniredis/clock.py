@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import trio
@@ -42,6 +43,10 @@ class Machine:
     monotonic: Final[Callable[[], float]] = staticmethod(_unfrozen("monotonic"))
     perf_counter: Final[Callable[[], float]] = staticmethod(_unfrozen("perf_counter"))
     perf_counter_ns: Final[Callable[[], int]] = staticmethod(_unfrozen("perf_counter_ns"))
+
+
+new_instant: Final = partial(tuple.__new__, Instant)
+"""Makes an ``Instant`` of a pair of numbers, in fewer steps than the class does by itself."""
 
 
 def machine_wall() -> Callable[[], int]:
@@ -100,7 +105,8 @@ class RealClock:
 
     def now(self) -> Instant:
         """The current time."""
-        return Instant(self._wall() // 1000 + self._ahead, self._monotonic() // 1000 + self._ahead)
+        ahead = self._ahead
+        return new_instant((self._wall() // 1000 + ahead, self._monotonic() // 1000 + ahead))
 
     def advance(self, microseconds: int) -> None:
         """Moves the clock forward; it runs on from there."""

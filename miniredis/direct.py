@@ -1,21 +1,33 @@
 """The direct way of a client in this process: requests go to the engine as values, and replies come back so.
 
 redis-py's client, with its methods, callbacks and exceptions, stands above. Its encoding and its parser are
-passed by for requests for data. All others, and replies that the two versions of the protocol have in
-different shapes, go through them as with a socket.
+passed by for requests for data, alone or in pipelines and transactions. All others, and replies that the two
+versions of the protocol have in different shapes, go through them as with a socket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
-from .engine.replies import NO_REPLY, NOT_ASKED, NoReply
+from redis.exceptions import ConnectionError, WatchError  # noqa: A004
 
-if TYPE_CHECKING:
-    from .local import LocalClient
+from .engine.replies import NO_REPLY, NOT_ASKED, Encoded, NoReply
+from .local import LocalClient
 
-__all__ = ["Direct", "called_back"]
+__all__ = ["HUNG_UP", "Direct", "call_back"]
+
+HUNG_UP: Final = "Connection closed by server."
+
+Callbacks: TypeAlias = Any
+"""A dict of functions by name, in upper case."""
+StagedCommand: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+"""The words of a command in a pipeline of redis-py, and its options."""
+
+NEVER_DECODE: Final = "NEVER_DECODE"
+EMPTY_RESPONSE: Final = "EMPTY_RESPONSE"
+FOR_READING: Final = {NEVER_DECODE, EMPTY_RESPONSE, "keys"}
+"""Options of redis-py's commands that its callbacks do not take."""
 
 
 class Direct:
@@ -23,16 +35,20 @@ class Direct:
 
     Args:
         encoder: that of the connection.
+        parser: that of the connection.
         encode_text: how it encodes text.
 
     Attributes:
-        reply: to the last request; ``NO_REPLY`` if it is to be read from the connection.
+        client: runs the requests; None until the connection is connected.
+        reply: to the last request; a ``NoReply`` if it is to be read from the connection.
     """
 
-    __slots__ = ("_decode", "_encoders", "reply")
+    __slots__ = ("_decode", "_encoders", "_parser", "client", "reply")
 
-    def __init__(self, encoder: Any, encode_text: Callable[[str], bytes] = str.encode) -> None:
+    def __init__(self, encoder: Any, parser: Any, encode_text: Callable[[str], bytes] = str.encode) -> None:
+        self.client: LocalClient | None = None
         self.reply: Any = NO_REPLY
+        self._parser = parser
         self._encoders: dict[type, Callable[[Any], bytes]] = {
             bytes: bytes,
             int: b"%d".__mod__,
@@ -40,40 +56,104 @@ class Direct:
         }
         self._decode: Callable[[Any], Any] | None = encoder.decode if encoder.decode_responses else None
 
-    def ask(self, client: LocalClient, words: tuple[Any, ...]) -> bool:
-        """Runs a request, unless it has to be sent as bytes: then returns False."""
+    def ask(self, words: Sequence[Any]) -> Any:
+        """Runs a request, and returns its reply, not decoded; see ``LocalClient.ask``."""
+        encoders = self._encoders
         try:
-            args = [self._encoders[type(word)](word) for word in words]
+            args = [encoders[type(word)](word) for word in words]
         except (KeyError, UnicodeEncodeError):  # floats and what is refused, too, are left to redis-py
-            return False
-        self.reply = reply = client.ask(args)
-        return reply is not NOT_ASKED
+            return NOT_ASKED
+        return NOT_ASKED if self.client is None else self.client.ask(args)
 
     @property
     def has_reply(self) -> bool:
         """Whether the reply is here, so that there is nothing to read."""
         return type(self.reply) is not NoReply
 
-    def take(self, *, decodes: bool = True) -> Any:
+    def take(self, options: Mapping[str, Any]) -> Any:
         """Returns the reply, and forgets it."""
         reply, self.reply = self.reply, NO_REPLY
-        if self._decode is None or not decodes or reply is None:
+        return self.decoded(reply, options)
+
+    def decoded(self, reply: Any, options: Mapping[str, Any]) -> Any:
+        """A reply as a connection of redis-py decodes it; an error is returned as an exception."""
+        if type(reply) is Encoded:
+            self._reader.feed(reply)
+            return self._reader.gets(NEVER_DECODE not in options)
+        if self._decode is None or reply is None or NEVER_DECODE in options:
             return reply
         return [*map(self._decode, reply)] if type(reply) is list else self._decode(reply)
 
+    @property
+    def _reader(self) -> Any:
+        return getattr(self._parser, "_reader", None)  # that of hiredis
 
-NEVER_DECODE: Final = "NEVER_DECODE"
-FOR_READING: Final = {NEVER_DECODE, "EMPTY_RESPONSE", "keys"}
-"""Options of redis-py's commands that its callbacks do not take."""
+    # Pipelines
+
+    def run_pipeline(self, pipeline: Any, commands: Sequence[StagedCommand]) -> list[Any] | None:
+        """Runs commands of a pipeline of redis-py; returns their replies, errors among them.
+
+        Returns:
+            None if nothing was done, as they have to be sent as bytes.
+
+        Raises:
+            ConnectionError: of redis-py; the server has closed the connection.
+        """
+        replies = self._ask(LocalClient.ask_all, commands)
+        if replies is not None and (self._decode is not None or Encoded in map(type, replies)):
+            replies = [
+                self.decoded(reply, options) for reply, (_, options) in zip(replies, commands, strict=True)
+            ]
+        return None if replies is None else all_called_back(replies, commands, pipeline.response_callbacks)
+
+    def run_transaction(self, pipeline: Any, commands: Sequence[StagedCommand]) -> list[Any] | None:
+        """The same for a transaction.
+
+        Raises:
+            ConnectionError: as ``run_pipeline``.
+            WatchError: a key that the client watches was modified.
+        """
+        reply = self._ask(LocalClient.ask_transaction, commands)
+        if reply is None:
+            return None
+        replies = self.decoded(reply, {})
+        pipeline.watching = False
+        if replies is None:
+            raise WatchError("Watched variable changed.")
+        return all_called_back(replies, commands, pipeline.response_callbacks)
+
+    def _ask(
+        self, ask: Callable[[LocalClient, list[list[bytes]]], Any], commands: Sequence[StagedCommand]
+    ) -> Any:
+        """What the server replies; None if redis-py has to encode the commands, or to read their replies."""
+        encoders, client = self._encoders, self.client
+        if (
+            client is None
+            or self._reader is None
+            or any(EMPTY_RESPONSE in options for _, options in commands)
+        ):
+            return None
+        try:
+            requests = [[encoders[type(word)](word) for word in words] for words, _ in commands]
+        except (KeyError, UnicodeEncodeError):
+            return None
+        reply = ask(client, requests)
+        if reply is NO_REPLY:
+            raise ConnectionError(HUNG_UP)
+        return None if reply is NOT_ASKED else reply
 
 
-def called_back(
-    callbacks: Mapping[Any, Callable[..., Any]], direct: Direct, name: Any, options: dict[str, Any]
-) -> Any:
-    """The reply as redis-py's callback for a command, if there is one, hands it to the caller."""
-    reply = direct.take(decodes=not options or NEVER_DECODE not in options)
-    callback = callbacks.get(name)
-    if callback is None:
+def all_called_back(replies: list[Any], commands: Sequence[StagedCommand], callbacks: Callbacks) -> list[Any]:
+    return [
+        call_back(reply, callbacks, words[0], options)
+        for reply, (words, options) in zip(replies, commands, strict=True)
+    ]
+
+
+def call_back(reply: Any, callbacks: Callbacks, name: Any, options: Mapping[str, Any]) -> Any:
+    """A reply as redis-py's callback for a command, if there is one, hands it to the caller."""
+    callback = dict.get(callbacks, name.upper())  # their own look-up does the same in a slower way
+    if callback is None or isinstance(reply, Exception):
         return reply
     if options:
         options = {key: value for key, value in options.items() if key not in FOR_READING}

@@ -11,19 +11,20 @@ import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final
 
 from .engine.client_flags import CLOSING
 from .engine.output_limits import FREE
-from .engine.replies import NO_REPLY, NOT_ASKED, OK, NoReply, encode
+from .engine.replies import NO_REPLY, NOT_ASKED, Encoded
 from .engine.unsent import Unsent
 from .tick_runner import PARENTS, RE_ENTRANT
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
+    from .engine.replies import NoReply, Value
     from .tick_runner import TickRunner
 
-__all__ = ["LocalClient", "LocalSocket", "Value"]
+__all__ = ["LocalClient", "LocalSocket"]
 
 AT_ONCE: Final = 64 * 1024
 """The most bytes of requests that a client runs before other threads may take the lock."""
@@ -33,12 +34,6 @@ LARGEST: Final = 16 * 1024 * 1024
 
 GAP: Final = 0.00005
 """Seconds for which the client then leaves the lock free, at least."""
-
-Value: TypeAlias = "bytes | int | list[bytes | int | None] | None"
-"""A reply that is the same in both versions of the protocol, as redis-py reads it."""
-
-SIMPLE: Final = {bytes, int, type(None)}
-"""The types of replies that redis-py reads as they are."""
 
 WAITS_FOR_ITSELF = (
     "this command has to wait, but the server runs on this very thread and could never answer it; "
@@ -59,6 +54,7 @@ class LocalClient:
 
     def __init__(self, runner: TickRunner) -> None:
         self._runner = runner
+        self._engine = runner.engine
         self._inbox = Unsent()
         self._ended = False  # the client or the server has hung up
         if not runner.is_here:  # this process has only a copy of the engine
@@ -118,7 +114,7 @@ class LocalClient:
 
     def _reads_too_little(self, now: Instant) -> bool:
         size = len(self._inbox)
-        return size > FREE and self._runner.engine.output_limits.is_too_long(self._session, size, now)
+        return size > FREE and self._engine.output_limits.is_too_long(self._session, size, now)
 
     def ask(self, args: list[bytes]) -> Value | NoReply:
         """Runs one request, given as values; returns its reply as bytes, an int, None, or a list of such.
@@ -129,26 +125,40 @@ class LocalClient:
         """
         if self._ended or self._inbox:
             return NOT_ASKED
-        reply = self._runner.ask(self._session, args)
-        kind = type(reply)
-        if kind in SIMPLE:
-            return cast(Value, reply)
-        if reply is OK:
-            return b"OK"
-        if kind is list and SIMPLE.issuperset(map(type, cast("list[object]", reply))):
-            return cast("list[bytes | int | None]", reply).copy()
-        if kind is not NoReply:
+        reply = self._runner.tick(self._engine.ask, self._session, args)
+        if type(reply) is Encoded:
             with self._runner.lock:
-                self._inbox.add(encode(reply, self._session.resp))
+                self._inbox.add(reply)
                 self._arrive()
             return NO_REPLY
-        return cast(NoReply, reply)
+        return reply
+
+    def ask_all(self, requests: list[list[bytes]]) -> list[Value | Encoded | NoReply] | NoReply:
+        """Runs requests, given as values; returns their replies, in their wire form if they are no values.
+
+        Returns:
+            ``NOT_ASKED`` or ``NO_REPLY``, as ``Engine.ask_all``.
+        """
+        if self._ended or self._inbox:
+            return NOT_ASKED
+        return self._runner.tick(self._engine.ask_all, self._session, requests)
+
+    def ask_transaction(self, requests: list[list[bytes]]) -> Encoded | NoReply:
+        """Runs requests, given as values, as a transaction; see ``Engine.ask_transaction``."""
+        if self._ended or self._inbox:
+            return NOT_ASKED
+        return self._runner.tick(self._engine.ask_transaction, self._session, requests)
+
+    def let_others_in(self) -> None:
+        """Lets other threads take the lock, between parts of much work."""
+        if not self._runner.is_own_thread:
+            time.sleep(GAP)
 
     def _send(self, data: bytes) -> None:
         if self._ended:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         if len(data) <= AT_ONCE:
-            self._runner.tick(self._session, data)
+            self._runner.tick(self._engine.receive, self._session, data)
         else:
             self._send_in_turns(data)
 
@@ -157,10 +167,9 @@ class LocalClient:
         at = 0
         while at < len(data) and not self._ended:
             piece = data[at : at + max(AT_ONCE, min(self._session.parser.appetite, LARGEST))]
-            self._runner.tick(self._session, piece)
+            self._runner.tick(self._engine.receive, self._session, piece)
             at += len(piece)
-            if not self._runner.is_own_thread:
-                time.sleep(GAP)  # lets other threads take the lock
+            self.let_others_in()
 
 
 class WeakOutlet:
@@ -222,7 +231,7 @@ class LocalSocket(LocalClient):
                 if not inbox:
                     return b""
             piece = inbox.take(size)
-            if self._runner.engine.output_limits.over:
+            if self._engine.output_limits.over:
                 self._reads_too_little(self._runner.clock.now())  # forgets the soft limit if it read enough
             return piece
 

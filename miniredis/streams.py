@@ -177,7 +177,7 @@ class StreamConnection:
 
     async def _receive(self) -> None:
         while data := await self._stream.receive_some(READ_SIZE):
-            self._runner.tick(self._session, bytes(data))
+            self._runner.tick(self._runner.engine.receive, self._session, bytes(data))
 
     async def _send(self) -> None:
         while True:

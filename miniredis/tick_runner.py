@@ -14,24 +14,25 @@ import contextlib
 import errno
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
 
 from .clock import Machine
-from .engine.replies import NOT_ASKED
 from .files import ServerFiles
 from .logs import VERBOSE, ServerLog
 
 if TYPE_CHECKING:
     from .clock import Clock
     from .engine import Engine, Environment, Instant, Session
-    from .engine.replies import Reply
     from .journal.base_writer import BaseWriter
     from .journal.journal import Journal
     from .outlets import Loop, Outlet
 
 __all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
+
+What = TypeVar("What")
+Answer = TypeVar("Answer")
 
 LEISURE: Final = 10_000
 """Microseconds for which an expired key may stay while the server is idle: to wake up would cost more."""
@@ -157,24 +158,17 @@ class TickRunner:
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._settle_soon, idempotent=True)
 
-    def tick(self, session: Session, data: bytes) -> None:
-        """Runs a whole tick for bytes that one client sent, on any thread.
+    def tick(self, act: Callable[[Session, What, Instant], Answer], session: Session, what: What) -> Answer:
+        """Runs a whole tick for one client, on any thread.
+
+        Args:
+            act: what the tick does: ``Engine.receive``, ``ask`` or another.
+            session: the client's.
+            what: the client's bytes, or its request.
 
         Raises:
             RuntimeError: the caller is re-entrant.
         """
-        self._tick(self.engine.receive, session, data)
-
-    def ask(self, session: Session, args: list[bytes]) -> Reply:
-        """Runs a whole tick for one request that a client has as values; see ``Engine.ask``.
-
-        Raises:
-            RuntimeError: the caller is re-entrant.
-        """
-        reply: Reply = self._tick(self.engine.ask, session, args)
-        return reply
-
-    def _tick(self, act: Callable[[Session, Any, Instant], Any], session: Session, what: Any) -> Any:
         with self.lock:
             if self.in_tick:
                 raise RuntimeError(RE_ENTRANT)
@@ -183,10 +177,10 @@ class TickRunner:
                 self._disconnect_leaving(now)
             self.in_tick = True
             try:
-                reply = act(session, what, now)
-                if reply is not NOT_ASKED:
+                answer = act(session, what, now)
+                if self._observers or not self.engine.is_settled:
                     self.end_tick(now)
-                return reply
+                return answer
             finally:
                 self.in_tick = False
 

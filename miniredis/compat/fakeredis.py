@@ -24,6 +24,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from ..clients import AsyncLocalConnection, LocalConnection
+from ..direct import Direct
 from ..embedded import start
 from ..local import LocalSocket
 from ..local_async import AsyncPipe
@@ -105,7 +106,24 @@ def text(word: Any) -> str:
     return word.decode() if isinstance(word, bytes) else str(word)
 
 
-class FakeConnection(LocalConnection):
+class Plugged:
+    """A connection to a ``FakeServer``: it fails while the server is not connected."""
+
+    _server: FakeServer
+    _direct: Direct
+
+    @property
+    def direct(self) -> Direct:
+        """The way to the server."""
+        self._server.check_connected()
+        return self._direct
+
+    @direct.setter
+    def direct(self, direct: Direct) -> None:
+        self._direct = direct
+
+
+class FakeConnection(Plugged, LocalConnection):
     """redis-py's connection to a ``FakeServer``, for a pool of your own."""
 
     def __init__(self, *, server: FakeServer | None = None, **options: Any) -> None:
@@ -113,42 +131,14 @@ class FakeConnection(LocalConnection):
         connect = partial(LocalSocket, self._server._runner)
         super().__init__(connect=connect, **without_sockets(options))
 
-    def _connect(self) -> Any:
-        self._server.check_connected()
-        return super()._connect()
 
-    def ask(self, words: tuple[Any, ...]) -> bool:
-        """Runs a request, if the server is connected."""
-        self._server.check_connected()
-        return super().ask(words)
-
-    def send_packed_command(self, command: Any, check_health: bool = True) -> None:
-        """Sends a command, if the server is connected."""
-        self._server.check_connected()
-        super().send_packed_command(command, check_health)  # type: ignore[no-untyped-call]
-
-
-class FakeAsyncConnection(AsyncLocalConnection):
+class FakeAsyncConnection(Plugged, AsyncLocalConnection):
     """The same for asyncio."""
 
     def __init__(self, *, server: FakeServer | None = None, **options: Any) -> None:
         self._server = server or FakeServer.at(options.get("host"), options.get("port"))
         connect = partial(AsyncPipe, self._server._runner)
         super().__init__(connect=connect, **without_sockets(options))
-
-    async def _connect(self) -> None:
-        self._server.check_connected()
-        await super()._connect()
-
-    def ask(self, words: tuple[Any, ...]) -> bool:
-        """Runs a request, if the server is connected."""
-        self._server.check_connected()
-        return super().ask(words)
-
-    async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
-        """Sends a command, if the server is connected."""
-        self._server.check_connected()
-        await super().send_packed_command(command, check_health)
 
 
 def without_sockets(options: Mapping[str, Any]) -> dict[str, Any]:

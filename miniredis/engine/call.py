@@ -1,8 +1,9 @@
 """The one executor: what passed the gate runs here, whoever asked for it.
 
 ``call`` runs a command, and counts it, its errors and its time. Around it stand those who ask: ``answer`` for
-requests and what EXEC runs, ``answer_plain`` for many requests for data at once, ``answer_alone`` for one
-that came as values, ``Scripts.call`` for scripts, and ``Waiting`` for what a blocked client waited for.
+requests and what EXEC runs, ``answer_plain`` for many requests for data at once, ``answer_alone``,
+``answer_all`` and ``answer_transaction`` for requests that came as values, ``Scripts.call`` for scripts, and
+``Waiting`` for what a blocked client waited for.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
 from .errors import CommandError
-from .registry import PLAIN, Command, Handler
-from .replies import ENCODERS, NO_REPLY, NOT_ASKED, Reply
+from .registry import LOOKUP, PLAIN, Command, Handler
+from .replies import ENCODERS, NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value, as_value, joined
 
 if TYPE_CHECKING:
     from .engine import Engine
     from .requests import Request
     from .session import Session
 
-__all__ = ["answer", "answer_alone", "answer_plain", "call", "show"]
+__all__ = ["answer", "answer_all", "answer_alone", "answer_plain", "answer_transaction", "call", "show"]
 
 READING_SCRIPTS: Final = {b"eval_ro", b"evalsha_ro", b"fcall_ro"}
 """Commands that read nothing themselves: the commands of their scripts do."""
@@ -146,8 +147,8 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
     return False
 
 
-def answer_alone(session: Session, args: Request) -> Reply:
-    """Runs one request for data, as ``answer_plain``, and returns its reply as it is, not encoded.
+def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
+    """Runs one request for data, as ``answer_plain``, and returns its reply as a value.
 
     Returns:
         ``NOT_ASKED`` if the request has to go through the gate; then nothing was done.
@@ -161,6 +162,59 @@ def answer_alone(session: Session, args: Request) -> Reply:
     reply = call(engine, session, command, args)
     if reply is NO_REPLY:
         keep_request(session, args)
-    elif engine.waiting.ready:
+        return reply
+    value = as_value(reply, session.resp)
+    if engine.waiting.ready:
         engine.waiting.serve_ready()
+    return value
+
+
+def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | Encoded | NoReply] | NoReply:
+    """Runs several requests for data that cannot block, and returns their replies.
+
+    Returns:
+        ``NOT_ASKED`` if there are others among them; then nothing was done.
+    """
+    commands = commands_for_data(requests)
+    if commands is None:
+        return NOT_ASKED
+    engine, resp = session.engine, session.resp
+    replies: list[Value | Encoded | NoReply] = []
+    ready = engine.waiting.ready
+    engine.statistics.start_lap()
+    for command, args in zip(commands, requests, strict=True):
+        session.last_command = command
+        replies.append(as_value(call(engine, session, command, args), resp))
+        if ready:
+            engine.waiting.serve_ready()
+    return replies
+
+
+def answer_transaction(session: Session, requests: Sequence[Request]) -> Encoded | NoReply:
+    """Runs such requests as between MULTI and EXEC, and returns the reply to EXEC; else as ``answer_all``."""
+    commands = commands_for_data(requests)
+    if commands is None:
+        return NOT_ASKED
+    engine = session.engine
+    engine.statistics.start_lap()
+    call(engine, session, LOOKUP[b"multi"], [b"MULTI"])
+    assert session.transaction is not None
+    for command, args in zip(commands, requests, strict=True):
+        session.transaction.queue(session, command, args)
+    session.last_command = LOOKUP[b"exec"]
+    answer(session, session.last_command, [b"EXEC"])
+    engine.waiting.serve_ready()
+    reply = Encoded(bytes(joined(session.outgoing)))
+    session.outgoing.clear()
     return reply
+
+
+def commands_for_data(requests: Sequence[Request]) -> list[Command] | None:
+    """The commands of requests; None unless all are for data, have the right arity and cannot block."""
+    commands = []
+    for args in requests:
+        command = PLAIN.get(args[0])
+        if command is None or not command.least <= len(args) <= command.most or "blocking" in command.flags:
+            return None
+        commands.append(command)
+    return commands

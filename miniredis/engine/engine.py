@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
-from .call import answer_alone, answer_plain
+from .call import answer_all, answer_alone, answer_plain, answer_transaction
 from .change_notifier import ChangeNotifier
 from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
 from .conditions import Conditions, PausedBy
@@ -33,7 +33,7 @@ from .propagation import as_restores
 from .recording import Recording
 from .replay import NEVER
 from .replication.replication import Replication
-from .replies import NO_REPLY, NOT_ASKED, Reply
+from .replies import NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value
 from .requests import FastLane, Request, RequestParser, few_requests
 from .saves import Saves
 from .scripts import Scripts
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 BEGINNING: Final = Instant(0, 0)
+
+Answer = TypeVar("Answer")
 
 
 class Engine:
@@ -181,7 +183,7 @@ class Engine:
         elif not session.flags & CLOSING:
             take_in(session, data)
 
-    def ask(self, session: Session, args: Request, now: Instant) -> Reply:
+    def ask(self, session: Session, args: Request, now: Instant) -> Value | Encoded | NoReply:
         """Runs one request that a client has as values, and returns its reply as one, where that is possible.
 
         Args:
@@ -190,8 +192,8 @@ class Engine:
             now: the time.
 
         Returns:
-            What the command returned. ``NO_REPLY`` if the client is blocked, or has failed. ``NOT_ASKED`` if
-            nothing was done: then the request has to come as bytes.
+            The reply, in its wire form if it is no ``Value``. ``NO_REPLY`` if the client is blocked, or has
+            failed. ``NOT_ASKED`` if nothing was done: then the request has to come as bytes.
         """
         if now is not self.now:
             self.advance(now)
@@ -204,6 +206,41 @@ class Engine:
         session.last_active = now
         try:
             return answer_alone(session, args)
+        except Exception as fault:
+            self.fail(session, fault)
+            return NO_REPLY
+
+    def ask_all(
+        self, session: Session, requests: Sequence[Request], now: Instant
+    ) -> list[Value | Encoded | NoReply] | NoReply:
+        """Runs several requests as ``ask`` does; returns the replies to all.
+
+        Returns:
+            ``NOT_ASKED`` if nothing was done, as one of them has to come as bytes. ``NO_REPLY`` if the client
+            has failed.
+        """
+        return self._ask(answer_all, session, requests, now)
+
+    def ask_transaction(
+        self, session: Session, requests: Sequence[Request], now: Instant
+    ) -> Encoded | NoReply:
+        """The same for requests between MULTI and EXEC; returns the reply to EXEC in its wire form."""
+        return self._ask(answer_transaction, session, requests, now)
+
+    def _ask(
+        self,
+        answer: Callable[[Session, Sequence[Request]], Answer],
+        session: Session,
+        requests: Sequence[Request],
+        now: Instant,
+    ) -> Answer | NoReply:
+        if now is not self.now:
+            self.advance(now)
+        if session.flags & SPECIAL or self.effects is not None or not self.conditions.is_quiet:
+            return NOT_ASKED
+        session.last_active = now
+        try:
+            return answer(session, requests)
         except Exception as fault:
             self.fail(session, fault)
             return NO_REPLY
@@ -222,7 +259,24 @@ class Engine:
         """
         if now is not self.now:
             self.advance(now)
-        if (
+        if self._is_eventful:
+            if self.conditions.asleep_until:
+                return ()
+            self._end_tick(now)
+        else:
+            self.timers.are_set = False
+        due, self.outbox = self.outbox, {}
+        return due
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether ``settle`` has nothing to do."""
+        return not (self.outbox or self.faults or self.shutdown_requested or self._is_eventful)
+
+    @property
+    def _is_eventful(self) -> bool:
+        """Whether the end of a tick may have work beside output; most ticks have none."""
+        return bool(
             self.waiting.deadlines
             or self.keyspace.expiries
             or self.unblocked
@@ -231,14 +285,7 @@ class Engine:
             or self.output_limits.over
             or self.keyspace.observes_all
             or not self.conditions.is_quiet_beside_rules
-        ):
-            if self.conditions.asleep_until:
-                return ()
-            self._end_tick(now)
-        else:  # nothing of this kind, as in most ticks
-            self.timers.are_set = False
-        due, self.outbox = self.outbox, {}
-        return due
+        )
 
     def next_deadline(self, leisure: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.

@@ -32,7 +32,9 @@ __all__ = [
     "Push",
     "Reply",
     "Set",
+    "Value",
     "Verbatim",
+    "as_value",
 ]
 
 
@@ -132,6 +134,11 @@ NOT_ASKED: Final = NoReply()
 """The request was not run, and has to come as bytes."""
 
 
+Value: TypeAlias = bytes | int | list[bytes | int | None] | None
+"""A reply that is the same in both versions of the protocol, and that no later command changes."""
+
+SIMPLE: Final = {bytes, int, type(None)}
+
 STRINGS: Final = {bytes}
 
 pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]
@@ -154,6 +161,18 @@ def encode(value: Any, resp: int) -> Output:
         resp: the version the client speaks, 2 or 3.
     """
     return ENCODERS[resp][type(value)](value)
+
+
+def as_value(reply: Reply, resp: int) -> Value | Encoded | NoReply:
+    """A reply for a client that reads values: any that is no ``Value`` in its wire form."""
+    kind = type(reply)
+    if kind in SIMPLE or kind is NoReply:
+        return reply  # type: ignore[return-value]
+    if reply is OK:
+        return b"OK"
+    if kind is list and SIMPLE.issuperset(map(type, reply)):  # type: ignore[arg-type]
+        return reply.copy()  # type: ignore
+    return Encoded(bytes(encode(reply, resp)))
 
 
 def joined(parts: list[Output]) -> Output:

@@ -83,7 +83,8 @@ class Unsent:
 
     def _next(self, most: int) -> list[memoryview]:
         """The next bytes, up to ``most``; add nothing while they are in use."""
-        at, views = self._at, list[memoryview]()
+        at = self._at
+        views: list[memoryview] = []
         for piece in islice(self._pieces, PIECES_AT_ONCE):
             view = memoryview(piece)[at : at + most]
             views.append(view)

@@ -12,6 +12,7 @@ import redis
 import redis.asyncio
 
 import miniredis
+from miniredis.engine.registry import LOOKUP
 
 from ..waiting import until
 
@@ -123,6 +124,125 @@ def test_a_client_of_asyncio_gives_what_one_over_tcp_gives(options: dict[str, An
         asyncio.run(main(one, other))
 
 
+PIPELINES: dict[str, list[tuple[Any, ...]]] = {
+    "values": [("set", "k", "é"), ("get", "k"), ("get", "no"), ("incr", "n"), ("rpush", "l", "a", b"b"), ("lpop", "l", 5)],
+    "shapes": [
+        ("hset", "h", None, None, {"f": "v", "g": 2}), ("hgetall", "h"), ("sadd", "s", "x"), ("smembers", "s"),
+        ("zadd", "z", {"a": 1.5}), ("zrange", "z", 0, -1, False, True), ("zscore", "z", "a"), ("lpop", "no", 2),
+        ("xadd", "x", {"f": "v"}, "1-1"), ("xrange", "x"), ("geoadd", "g", [1.0, 2.0, "m"]), ("geopos", "g", "m", "no"),
+        ("dump", "s"), ("ttl", "h"), ("scan",), ("set", "k", "v", 100), ("object", "encoding", "h"),
+    ],
+    "a value that the next command changes": [
+        ("setbit", "bits", 1, 1), ("get", "bits"), ("setbit", "bits", 2, 1), ("get", "bits"), ("append", "bits", "x"),
+        ("rpush", "l", "a"), ("lrange", "l", 0, -1), ("lset", "l", 0, "b"), ("lrange", "l", 0, -1),
+    ],
+    "errors": [("set", "k", "v"), ("lpush", "k", 1), ("incr", "k"), ("lpush", "l", 1), ("lset", "no", 0, 1)],
+    "errors before": [("set", "k", "v"), ("execute_command", "GET"), ("get", "k")],
+    "unknown": [("set", "k", "v"), ("execute_command", "NOSUCH", "x"), ("get", "k")],
+    "others between": [("set", "k", "v"), ("config_get", "maxclients"), ("eval", "return {1}", 0), ("get", "k")],
+    "blocking": [("rpush", "l", "a", "b"), ("blpop", "l", 1), ("rpush", "l", "c"), ("lrange", "l", 0, -1)],
+    "what redis-py refuses": [("set", "k", "v"), ("execute_command", "SET", "k", None)],
+    "floats": [("set", "k", 1.5), ("get", "k")],
+    "none": [],
+}  # fmt: skip
+"""The commands of pipelines and transactions."""
+
+
+@pytest.mark.parametrize("is_transaction", [False, True], ids=["pipeline", "transaction"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_gives_what_one_over_tcp_gives(
+    name: str, options: dict[str, Any], is_transaction: bool
+) -> None:
+    def outcomes(client: Any) -> Any:
+        found = []
+        for raises in (False, True):
+            pipeline = staged(client.pipeline(is_transaction), PIPELINES[name])
+            try:
+                replies = pipeline.execute(raises)
+                found.append(
+                    [
+                        (type(reply), reply if not isinstance(reply, Exception) else str(reply))
+                        for reply in replies
+                    ]
+                )
+            except Exception as error:
+                found.append([(type(error), str(error))])
+        return found, counted(client)
+
+    with (
+        miniredis.start() as one,
+        miniredis.start() as other,
+        one.client(**options) as direct,
+        redis.Redis.from_url(other.url, **options) as over_tcp,
+    ):
+        assert outcomes(direct) == outcomes(over_tcp)
+
+
+@pytest.mark.parametrize("is_transaction", [False, True], ids=["pipeline", "transaction"])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_of_asyncio_gives_what_one_over_tcp_gives(name: str, is_transaction: bool) -> None:
+    async def outcomes(client: Any) -> Any:
+        try:
+            replies = await staged(client.pipeline(is_transaction), PIPELINES[name]).execute(False)
+        except Exception as error:
+            return type(error), str(error)
+        return [(type(reply), reply if not isinstance(reply, Exception) else str(reply)) for reply in replies]
+
+    async def main(one: miniredis.Server, other: miniredis.Server) -> None:
+        async with one.async_client() as direct, redis.asyncio.Redis.from_url(other.url) as over_tcp:
+            assert await outcomes(direct) == await outcomes(over_tcp)
+
+    with miniredis.start() as one, miniredis.start() as other:
+        asyncio.run(main(one, other))
+
+
+def staged(pipeline: Any, commands: list[tuple[Any, ...]]) -> Any:
+    for name, *arguments in commands:
+        getattr(pipeline, name)(*arguments)
+    return pipeline
+
+
+@pytest.mark.parametrize("is_transaction", [False, True], ids=["pipeline", "transaction"])
+def test_pipelines_do_not_become_bytes_unless_they_have_to(
+    server: miniredis.Server, is_transaction: bool
+) -> None:
+    with server.client() as client:
+        client.get("k")
+        for name in ("values", "shapes", "errors"):
+            before = received(server)
+            staged(client.pipeline(is_transaction), PIPELINES[name]).execute(False)
+            assert (received(server) == before) == (name != "shapes"), name  # scores are floats
+        before = received(server)
+        replies = staged(client.pipeline(False), [("incr", "n")] * 2500 + [("config_get", "port")]).execute()
+        assert replies[:2500] == [*range(2, 2502)]
+        assert received(server) - before < 32 * 501  # bytes of a request
+
+
+def test_a_transaction_is_whole_and_serves_who_waits_after_it(server: miniredis.Server) -> None:
+    with server.client() as client, server.client() as other:
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(other.blpop("l", 10)))
+        thread.start()
+        until(server.blocked_clients, "the client waits")
+        assert client.pipeline().rpush("l", "a").lpop("l").rpush("l", "b").execute() == [1, b"a", 1]
+        thread.join()
+        assert found == [(b"l", b"b")]
+
+
+def test_a_watched_key_that_changes_ends_a_transaction(server: miniredis.Server) -> None:
+    with server.client() as client, client.pipeline() as pipeline:
+        pipeline.watch("k")
+        client.set("k", "other")
+        pipeline.multi()
+        pipeline.set("k", "mine")
+        before = received(server)
+        with pytest.raises(redis.WatchError):
+            pipeline.execute()
+        assert received(server) == before
+        assert client.get("k") == b"other"
+
+
 def test_requests_do_not_become_bytes_unless_they_have_to(server: miniredis.Server) -> None:
     """This is what the other tests here are about: without it they would compare a way with itself."""
     with server.client() as client:
@@ -145,7 +265,7 @@ def test_a_list_that_is_changed_by_its_receiver_is_not_the_servers(
     elements = [b"a", b"b"]
     with server.client() as client:
         client.get("k")
-        monkeypatch.setattr(server._runner, "ask", lambda *_: elements)
+        monkeypatch.setattr(LOOKUP[b"lrange"], "handler", lambda *_: elements)
         client.lrange("l", 0, -1).clear()
         assert elements == [b"a", b"b"]
         monkeypatch.undo()

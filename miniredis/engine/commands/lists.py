@@ -78,7 +78,7 @@ def push(db: Database, key: bytes, elements: list[bytes], end: End) -> int:
     """Pushes elements in order, and creates the list if needed; returns the new length."""
     values = db.lookup_write(key, LIST)
     if values is None:
-        values = deque[bytes]()
+        values = deque()  # deque[bytes]() takes five times as long
         EXTEND[end](values, elements)
         db.create(key, values, PUSH_EVENT[end], len(elements))
     else:
