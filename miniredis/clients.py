@@ -348,7 +348,7 @@ class AsyncLocalRedis(redis.asyncio.Redis):
 
     async def execute_command(self, *arguments: Any, **options: Any) -> Any:
         """Runs a command, and returns its reply."""
-        if self.single_connection_client:
+        if self.connection is not None or self.single_connection_client:
             return await super().execute_command(*arguments, **options)  # type: ignore[no-untyped-call]
         self._row += 1
         if self._row >= IN_A_ROW:
