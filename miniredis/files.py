@@ -139,9 +139,11 @@ class ServerFiles:
         if self._journal is None:
             return None
         try:
-            if self.journal is not None:
-                self.journal.write(self._engine.recording.take())
-            self._journal.close()
+            try:
+                if self.journal is not None:
+                    self.journal.write(self._engine.recording.take())
+            finally:  # the next server of this process may use the directory
+                self._journal.close()
         except OSError as error:
             self._log.critical(NOT_CLOSED, error)
             return error

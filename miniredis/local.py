@@ -126,6 +126,8 @@ class LocalClient:
         if self._ended or self._inbox:
             return NOT_ASKED
         reply = self._runner.tick(self._engine.ask, self._session, args)
+        if self._ended:  # also if the command could not be kept on the disk
+            return NO_REPLY
         if type(reply) is Encoded:
             with self._runner.lock:
                 self._inbox.add(reply)
@@ -141,13 +143,15 @@ class LocalClient:
         """
         if self._ended or self._inbox:
             return NOT_ASKED
-        return self._runner.tick(self._engine.ask_all, self._session, requests)
+        replies = self._runner.tick(self._engine.ask_all, self._session, requests)
+        return NO_REPLY if self._ended else replies
 
     def ask_transaction(self, requests: list[list[bytes]]) -> Encoded | NoReply:
         """Runs requests, given as values, as a transaction; see ``Engine.ask_transaction``."""
         if self._ended or self._inbox:
             return NOT_ASKED
-        return self._runner.tick(self._engine.ask_transaction, self._session, requests)
+        reply = self._runner.tick(self._engine.ask_transaction, self._session, requests)
+        return NO_REPLY if self._ended else reply
 
     def let_others_in(self) -> None:
         """Lets other threads take the lock, between parts of much work."""

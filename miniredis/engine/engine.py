@@ -197,7 +197,7 @@ class Engine:
         """
         if now is not self.now:
             self.advance(now)
-        if session.flags & SPECIAL or self.effects is not None:
+        if session.flags & SPECIAL:
             return NOT_ASKED
         if not self.conditions.is_quiet and not (
             self.conditions.is_quiet_beside_rules and self.rules.spare_words(session, args)
@@ -236,7 +236,7 @@ class Engine:
     ) -> Answer | NoReply:
         if now is not self.now:
             self.advance(now)
-        if session.flags & SPECIAL or self.effects is not None or not self.conditions.is_quiet:
+        if session.flags & SPECIAL or not self.conditions.is_quiet:
             return NOT_ASKED
         session.last_active = now
         try:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ import redis
 import redis.asyncio
 
 import miniredis
+from miniredis.engine import Instant
 from miniredis.engine.registry import LOOKUP
 
 from ..waiting import until
@@ -241,6 +245,51 @@ def test_a_watched_key_that_changes_ends_a_transaction(server: miniredis.Server)
             pipeline.execute()
         assert received(server) == before
         assert client.get("k") == b"other"
+
+
+def test_the_file_has_what_it_has_of_a_client_over_tcp(tmp_path: Path) -> None:
+    def written(folder: Path, connect: Callable[[miniredis.Server], redis.Redis]) -> bytes:
+        clock = miniredis.HeldClock(Instant(wall=1_700_000_000_000_000, monotonic=0))
+        with miniredis.start(dir=folder, clock=clock) as server, connect(server) as client:
+            for call in CALLS:
+                outcome(client, *call)
+            for commands in PIPELINES.values():
+                for is_transaction in (False, True):
+                    with contextlib.suppress(redis.RedisError):
+                        staged(client.pipeline(is_transaction), commands).execute(False)
+            (file,) = (folder / "appendonlydir").glob("*.incr.aof")
+            return file.read_bytes()
+
+    direct = written(tmp_path / "one", lambda server: server.client())
+    assert direct == written(tmp_path / "other", lambda server: redis.Redis.from_url(server.url))
+    assert direct.count(b"MULTI") >= 4
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda client: client.rpush("l", "x"),
+        lambda client: client.pipeline(False).rpush("l", "x").llen("l").execute(),
+        lambda client: client.pipeline().rpush("l", "x").llen("l").execute(),
+    ],
+    ids=["alone", "pipeline", "transaction"],
+)
+def test_what_could_not_be_kept_is_not_answered(
+    write: Callable[[redis.Redis], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with miniredis.start(dir=tmp_path) as server, server.client() as client:
+        write(client)
+        before = received(server)
+        write(client)
+        assert received(server) == before
+        monkeypatch.setattr(server._runner.files.journal, "write", fail)
+        with pytest.raises(redis.ConnectionError):
+            write(client)
+    with miniredis.start(dir=tmp_path) as server, server.client() as client:
+        assert client.llen("l") == 2
 
 
 def test_requests_do_not_become_bytes_unless_they_have_to(server: miniredis.Server) -> None:
