@@ -124,6 +124,12 @@ class FaultRule:
         )
 
     @property
+    def words(self) -> tuple[bytes, ...]:
+        """Words of which each request that it is about has one; none if no such words are known."""
+        is_name = self.key is not None and literals(self.key) == [self.key]
+        return self.names or ((self.key,) if is_name else ())  # type: ignore[return-value]
+
+    @property
     def names(self) -> tuple[bytes, ...]:
         """Its command or the command's container, as clients write it; none if it is about all."""
         name = self._name.partition(b"|")[0]
@@ -182,8 +188,8 @@ class FaultRules:
         self._of_requests: tuple[FaultRule, ...] = ()
         self._of_connections: tuple[FaultRule, ...] = ()
         self._may_concern: Callable[[bytes], object] | None = None  # a rule, or a recorder
-        self._may_concern_words: Callable[[bytes], object] | None = None  # likewise, whatever the command
-        self._names: frozenset[bytes] = frozenset()  # commands that a rule is about, whoever sends them
+        self._may_concern_words: Callable[[bytes], object] | None = None  # likewise, if it has no ``words``
+        self._words: frozenset[bytes] = frozenset()  # of the rules that are about all clients
         self._named: frozenset[bytes | int] = frozenset()  # clients that a rule is about
         self._recorders: list[Callable[[Request], Hear]] = []
         self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
@@ -230,9 +236,9 @@ class FaultRules:
         self._of_connections = tuple(rule for rule in self._rules if rule.is_of_connections)
         self._named = frozenset(rule.client for rule in self._of_requests if rule.client is not None)
         of_all = [rule for rule in self._of_requests if rule.client is None]
-        self._names = frozenset(name for rule in of_all for name in rule.names)
+        self._words = frozenset(word for rule in of_all for word in rule.words)
         self._may_concern = searcher({rule.sign for rule in of_all})
-        self._may_concern_words = searcher({rule.sign for rule in of_all if not rule.names})
+        self._may_concern_words = searcher({rule.sign for rule in of_all if not rule.words})
         if self._recorders or self._passes:
             self._may_concern = self._may_concern_words = EVERYTHING
         has_work = self._of_requests or self._recorders or self._passes
@@ -248,7 +254,7 @@ class FaultRules:
     def spare_words(self, session: Session, args: list[bytes]) -> bool:
         """The same for one request, with its name in lower or in upper case."""
         may_concern, named = self._may_concern_words, self._named
-        if args[0] in self._names or (may_concern is not None and may_concern(b" ".join(args))):
+        if not self._words.isdisjoint(args) or (may_concern is not None and may_concern(b" ".join(args))):
             return False
         return not named or (session.name not in named and session.id not in named)
 
