@@ -334,6 +334,22 @@ def test_what_hears_or_bends_every_request_hears_and_bends_these(server: minired
         assert client.get("k") == b"1"
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [{"key": "k"}, {"key": "k*"}, {"command": "get"}, {"command": "GET", "key": "k"}, {"client": "me"}, {}],
+    ids=str,
+)
+@pytest.mark.parametrize("is_pipeline", [False, True], ids=["alone", "pipeline"])
+def test_a_rule_is_met_by_the_requests_that_it_fits(
+    server: miniredis.Server, rule: dict[str, Any], is_pipeline: bool
+) -> None:
+    with server.client(client_name="me") as client:
+        client.set("k", 1)
+        with server.faults.add(then="LOADING soon", **rule), pytest.raises(redis.BusyLoadingError):
+            client.pipeline(False).get("k").execute() if is_pipeline else client.get("k")
+        assert client.get("k") == b"1"
+
+
 def test_a_password_is_asked_for(server: miniredis.Server) -> None:
     with server.client() as client:
         client.config_set("requirepass", "secret")
