@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict
 
-import redis
-
 from pressure.checks import whole
 from pressure.keys import DEFAULT_PREFIX, as_bytes
 from pressure.settings import Settings, made
+from pressure.sockets import Tcp
 from pressure.urls import from_client, from_url
 
 
@@ -41,7 +40,7 @@ def settings(
     db: int | None = None,
     prefix: bytes | str | None = None,
     max_connections: int | None = None,
-    clients: tuple[type, ...] = (redis.Redis,),
+    clients: tuple[str, ...] = ("redis.Redis",),
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
     """The settings from the arguments; the environment gives those that are not passed.
@@ -55,7 +54,7 @@ def settings(
         prefix: As in ``pressure.Queue``.
         max_connections: How many connections a queue object has at most. Default: what the URL or the client
             says.
-        clients: The types that ``client`` may have.
+        clients: The names of the types that ``client`` may have.
         environ: The environment variables.
 
     Raises:
@@ -72,7 +71,7 @@ def settings(
     elif environ.get("REDIS_URL") and host is None and port is None:
         found = _of_redis_url(environ["REDIS_URL"], db, chosen)
     else:
-        found = made(redis.Connection, _place(host, port, db, environ), chosen)
+        found = made(Tcp, _place(host, port, db, environ), chosen)
     if max_connections is None:
         return found
     return replace(found, max_connections=whole(max_connections, "max_connections"))

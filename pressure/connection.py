@@ -1,4 +1,4 @@
-"""The connections of the synchronous flavour, those of redis-py: opening, using and closing them.
+"""The connections of the synchronous flavour: opening, using and closing them.
 
 Rules:
     - Each has a name of its own (CLIENT SETNAME). A hold on it is alive while this connection is open.
@@ -8,8 +8,7 @@ Rules:
     - Where replies come quickly one after the other, a read spins for a moment before it sleeps: a wake-up
       takes 50 to 100 us, as long as a server needs for a step. The flavours with coroutines do not spin:
       their event loops have other tasks to run meanwhile.
-    - redis-py opens connections and parses replies. Its pipelines, packing and handshake are not used:
-      hiredis packs a step, which is sent at once. That is a good deal less Python per operation.
+    - ``sockets`` opens them, hiredis packs a step and parses its replies.
 """
 
 from __future__ import annotations
@@ -22,20 +21,21 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import hiredis
-import redis
 
 from pressure.directory import reach
-from pressure.discovery import Discovery, ServerQuery, failed
-from pressure.error_replies import AT_ONCE, ERROR_REPLIES, NotDoneError, error_reply
-from pressure.errors import ConnectionFailedError, ServerReplyError
+from pressure.discovery import Discovery, QueryResult, ServerQuery, failed
+from pressure.error_replies import AT_ONCE, NotDoneError, checked
+from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.keys import QueueKeys
 from pressure.pool import HOLDS, Member, Pool
 from pressure.protocol.operation import Reply
 from pressure.settings import STOP_TIMEOUT, Settings
+from pressure.sockets import Opened, open_socket
 
 #: Seconds between two checks, while the server is silent, whether to go on waiting.
 TICK: Final = 0.1
@@ -169,7 +169,7 @@ class Connections:
             ClusterError: The server is part of a cluster, and the queue's name has no hash tag.
         """
         if member.connection is not None:
-            if is_quiet(member.connection):
+            if member.connection.is_quiet():
                 return
             close(member.take_out())
         generation, discovery = self.pool.generation, Discovery(self._where, self._keys)
@@ -177,11 +177,9 @@ class Connections:
         try:
             while (query := discovery.query) is not None:
                 close(connection)
-                connection, name = _made(query, member), again or HOLDS.connection_name()
-                if query.where.directory is not None:
-                    scope.begin_wait(math.inf)
-                    connection.path = reach(query.where, scope.tick)
-                discovery.receive(_queried(connection, query, name, scope))
+                name = again or HOLDS.connection_name()
+                connection, result = _asked(query, name, member, scope)
+                discovery.receive(result)
         except BaseException:
             close(connection)
             raise
@@ -266,60 +264,90 @@ def first_read(sock: Any) -> Callable[[bytearray], int]:
     return SpinningReader(sock.recv_into, poll.poll).recv_into
 
 
-class Paced:
-    """A socket as redis-py's parser reads it: a read ends every ``TICK`` seconds, also while data come.
+_INCOMPLETE: Final = object()
+#: How many bytes are read at once.
+_SIZE: Final = 1 << 16
 
-    Otherwise the parser would return only with a whole reply, however slowly the server sends its bytes.
+
+class Connection:
+    """A connection, which one operation at a time uses; ``Connections.ready`` opens it.
+
+    Args:
+        opened: Its socket.
+
+    Attributes:
+        close: Closes it.
     """
 
-    __slots__ = ("_first", "_has_heard", "_receive", "_socket", "_until")
+    __slots__ = ("_buffer", "_first", "_has_input", "_reader", "_sock", "close")
 
-    def __init__(self, sock: Any) -> None:
-        self._socket, self._receive, self._first = sock, sock.recv_into, first_read(sock)
-        self._has_heard = False
-        self._until = 0.0  # when the next read ends, once there were two
+    def __init__(self, opened: Opened) -> None:
+        self._sock: Any = opened.sock
+        self.close = opened.close
+        self._sock.settimeout(TICK)
+        self._first = first_read(self._sock)
+        self._buffer = bytearray(_SIZE)
+        self._reader = hiredis.Reader(
+            protocolError=ConnectionError, replyError=ServerReplyError, notEnoughData=_INCOMPLETE
+        )
+        self._has_input = opened.can_read
+        if hasattr(self._sock, "fileno"):  # redis-py's own look prepares a poll anew each time
+            poll, decrypted = select.poll(), getattr(self._sock, "pending", int)
+            poll.register(self._sock, select.POLLIN)
+            self._has_input = lambda: decrypted() or poll.poll(0)
 
-    def recv_into(self, buffer: bytearray) -> int:
-        """Read as a socket does; raises TimeoutError after ``TICK`` seconds without a whole reply."""
-        if self._has_heard:
-            now = time.monotonic()
-            if not self._until:
-                self._until = now + TICK
-            elif now >= self._until:
-                raise TimeoutError
-            return self._receive(buffer)  # type: ignore[no-any-return]
-        size = self._first(buffer)
-        self._has_heard = True
-        return size
+    def __del__(self) -> None:
+        """Close the connection of a queue object that was not closed; as with redis-py, without a warning."""
+        self.close()
 
-    def has_heard(self) -> bool:
-        """Whether something came since the last call; the time of the next read begins."""
-        heard, self._has_heard, self._until = self._has_heard, False, 0.0
-        return heard
+    def is_quiet(self) -> bool:
+        """Whether it is open and has nothing to read; if the server has closed it, there is something."""
+        try:
+            return not (self._reader.has_data() or self._has_input())
+        except Exception:  # of any class, if the socket is a client's
+            return False
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._socket, name)
+    def exchange(self, data: bytes, count: int, scope: CancelScope) -> list[Reply]:
+        """Send packed commands, and read ``count`` replies.
 
+        Raises:
+            LOST: The connection was lost, or it is time to give up.
+        """
+        _send(self._sock, data, scope)
+        replies: list[Reply] = []
+        try:
+            self._read(replies, count, scope)
+        except NotDoneError as end:
+            raise end if not replies else ConnectionError(str(end)) from None
+        return replies
 
-def exchange(connection: Any, data: bytes, count: int, scope: CancelScope) -> list[Reply]:
-    """Send packed commands, and read ``count`` replies.
-
-    Raises:
-        LOST: The connection was lost, or it is time to give up.
-    """
-    _send(connection, data, scope)
-    connection.paced.has_heard()
-    replies: list[Reply] = []
-    try:
+    def _read(self, replies: list[Reply], count: int, scope: CancelScope) -> None:
+        """Read replies; an error reply, also in one of a transaction, is a value."""
+        receive, until = self._first, 0.0  # when to ask the scope next, once something was received
         while len(replies) < count:
-            replies.append(_reply(connection, scope))
-    except NotDoneError as end:
-        raise end if not replies else ConnectionError(str(end)) from None
-    return replies
+            reply = self._reader.gets()
+            if reply is _INCOMPLETE:
+                try:
+                    size = receive(self._buffer)
+                except TimeoutError:
+                    scope.tick(is_silent=not until)
+                    until = 0.0
+                    continue
+                if not size:
+                    raise ConnectionError("Connection closed by server.")
+                self._reader.feed(self._buffer, 0, size)  # type: ignore[arg-type]  # it takes any buffer
+                now = time.monotonic()
+                if until and now >= until:  # where some bytes come now and then, no read times out
+                    scope.tick(is_silent=False)
+                    until = 0.0
+                receive, until = self._sock.recv_into, until or now + TICK
+            elif type(reply) is ServerReplyError:
+                replies.append(checked(reply))
+            elif not isinstance(reply, hiredis.PushNotification):
+                replies.append(reply)
 
 
-def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
-    sock = connection._sock
+def _send(sock: Any, data: bytes, scope: CancelScope) -> None:
     if len(data) <= AT_ONCE or not hasattr(sock, "send"):
         try:
             sock.sendall(data)
@@ -338,76 +366,30 @@ def _send(connection: Any, data: bytes, scope: CancelScope) -> None:
             taken, until = 0, time.monotonic() + TICK
 
 
-def _reply(connection: Any, scope: CancelScope) -> Reply:
-    """The next reply on a connection; an error reply, also in one of a transaction, is a value."""
-    while True:
-        try:
-            reply = connection._parser.read_response()
-        except ERROR_REPLIES as error:  # those that redis-py takes for the end of the connection
-            return error_reply(error)
-        except redis.TimeoutError:
-            scope.tick(is_silent=not connection.paced.has_heard())
-        else:
-            if type(reply) is list:
-                return [error_reply(item) if isinstance(item, ERROR_REPLIES) else item for item in reply]
-            return error_reply(reply) if isinstance(reply, ERROR_REPLIES) else reply
-
-
-def _made(query: ServerQuery, member: Member) -> Any:
-    """A connection that is not open yet, and sends nothing by itself when it opens."""
-
-    def prepare(connection: Any) -> None:
-        member.open_as(connection._sock)
-        connection.socket_timeout = TICK  # the parser reads it
-        connection._sock.settimeout(TICK)
-        connection._parser.on_connect(connection)
-        connection._parser._sock = connection.paced = Paced(connection._sock)
-        connection.has_input = _input_check(connection)
-
-    limit = query.where.connect_timeout
-    kwargs = {**query.where.kwargs, "socket_timeout": limit, "redis_connect_func": prepare}
-    return query.where.connection_class(**kwargs)
-
-
-def _queried(
-    connection: Any, query: ServerQuery, name: bytes, scope: CancelScope
-) -> list[Reply] | ConnectionFailedError:
-    """Connect, log in, and ask; the replies, or why there are none."""
-    handshake = Handshake(query, name)
+def _asked(
+    query: ServerQuery, name: bytes, member: Member, scope: CancelScope
+) -> tuple[Connection | None, QueryResult]:
+    """Connect, log in, and ask; the connection and the replies, or why there are none."""
+    where, handshake, connection = query.where, Handshake(query, name), None
+    if where.directory is not None:
+        scope.begin_wait(math.inf)
+        where = replace(where, kwargs={**where.kwargs, "path": reach(where, scope.tick)})
     try:
-        scope.begin_wait(query.where.connect_timeout, in_all=True)
-        connection.connect()
-        return handshake.answers(exchange(connection, handshake.data, handshake.count, scope))
-    except (redis.RedisError, OSError, ServerReplyError) as error:
-        problem = failed(query.where, error)
+        scope.begin_wait(where.connect_timeout, in_all=True)
+        opened = open_socket(where)
+        member.open_as(opened.sock)
+        connection = Connection(opened)
+        return connection, handshake.answers(connection.exchange(handshake.data, handshake.count, scope))
+    except BaseException as error:
+        close(connection)
+        if not isinstance(error, OSError | ServerReplyError):
+            raise
+        problem = failed(where, error)
         problem.__cause__ = error
-        return problem
+        return None, problem
 
 
-def close(connection: Any) -> None:
+def close(connection: Connection | None) -> None:
     """Close a connection, if there is one."""
     if connection is not None:
-        connection.disconnect()
-
-
-def is_quiet(connection: Any) -> bool:
-    """Whether an idle connection is open and has nothing to read; a server that hung up makes it readable."""
-    try:
-        return not connection.has_input()
-    except (redis.RedisError, OSError):
-        return False
-
-
-def _input_check(connection: Any) -> Callable[[], object]:
-    """The function that tells whether a connection has something to read; redis-py's prepares a poll anew."""
-    sock, reader = connection._sock, getattr(connection._parser, "_reader", None)
-
-    def asked() -> object:
-        connection.paced.has_heard()  # some versions of redis-py look by reading
-        return connection.can_read(0)
-
-    if not isinstance(reader, hiredis.Reader) or not hasattr(sock, "fileno"):
-        return asked
-    poll, decrypted = select.poll(), getattr(sock, "pending", int)
-    poll.register(sock, select.POLLIN)
-    return lambda: reader.has_data() or decrypted() or poll.poll(0)
+        connection.close()

@@ -100,13 +100,15 @@ class Discovery:
 _CAUSES: Final = (
     (
         re.compile(
-            r"(?:Error -?\d+ connecting to \S+\. )?"
+            r"(?:Error -?\d+ connecting to \S+\. |\[Errno -?\d+\] )?"
             r"(Connection refused|Connect call failed .+?|all attempts to connect to .+ failed)\.?"
         ).fullmatch,
         r"\1; is a server running there?",
     ),
     (
-        re.compile(r"Error -?\d+ connecting to /\S*\. (No such file or directory)\.?").fullmatch,
+        re.compile(
+            r"(?:Error -?\d+ connecting to /\S*\. |\[Errno -?\d+\] )(No such file or directory)\.?"
+        ).fullmatch,
         r"\1; is a server running there?",
     ),
     (re.compile(r"(?:Error -?\d+ connecting to \S+\. |\[Errno -?\d+\] )(.+?)\.?").fullmatch, r"\1"),

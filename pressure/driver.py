@@ -1,4 +1,4 @@
-"""The synchronous driver: runs operations, each on one connection of redis-py.
+"""The synchronous driver: runs operations, each on one connection.
 
 Rules:
     - One connection for the whole operation, no retries, each step in one round trip.
@@ -20,7 +20,7 @@ from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, TypeVar
 
-from pressure.connection import TICK, CancelScope, Connections, FairLock, Interrupt, close, exchange
+from pressure.connection import TICK, CancelScope, Connection, Connections, FairLock, Interrupt, close
 from pressure.error_replies import LOST, SILENT, NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError, ServerReplyError
 from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
@@ -244,9 +244,10 @@ class _Execution(PooledExecution[T]):
         end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
         data, count = self.packed(step)
         while True:
+            connection: Connection = self.connection
             self._scope.begin_wait(self.timeout_of(step), end_wait)
             try:
-                return exchange(self.connection, data, count, self._scope)
+                return connection.exchange(data, count, self._scope)
             except NotDoneError:
                 if not self.goes_on:
                     raise

@@ -174,7 +174,7 @@ class Methods:
     """The methods of one kind of queue, declared once for every flavour."""
 
     _context: _AnyContext
-    _clients: ClassVar[tuple[type, ...]]
+    _clients: ClassVar[tuple[str, ...]]
 
     def _connect(
         self,

@@ -23,7 +23,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import socket
 import threading
 import time
@@ -50,7 +49,7 @@ _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 def _this_process() -> bytes:
     host = _NOT_PLAIN.sub("-", socket.gethostname()) or "localhost"
-    return f"{host}:{os.getpid()}:{secrets.token_hex(4)}".encode()
+    return f"{host}:{os.getpid()}:{os.urandom(4).hex()}".encode()
 
 
 class Holds:

@@ -9,8 +9,6 @@ from functools import partial
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
-import redis
-
 from pressure.connection import Interrupt
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
@@ -32,7 +30,7 @@ class Synchronous(Flavour):
     """
 
     interrupt: Interrupt | None = None
-    _clients: ClassVar[tuple[type, ...]] = (redis.Redis,)
+    _clients: ClassVar[tuple[str, ...]] = ("redis.Redis",)
 
     @staticmethod
     def _method(define: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:

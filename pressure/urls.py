@@ -12,11 +12,9 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
-import redis
-from redis.connection import parse_url
-
 from pressure import directory
 from pressure.settings import Settings, made
+from pressure.sockets import Tcp, Unix
 
 _SENTINEL_PORT: Final = 26379
 
@@ -78,10 +76,10 @@ def _split(url: str) -> SplitResult:
 
 
 def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
-    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py does not annotate it
-    kwargs = {**defaults, **parse(url)}
-    found = made(kwargs.pop("connection_class", redis.Connection), kwargs, prefix)
     parts = urlsplit(url)
+    parsed = _parsed_by_redis_py(url) if parts.query or parts.scheme == "rediss" else _parsed(parts)
+    kwargs = {**defaults, **parsed}
+    found = made(kwargs.pop("connection_class", Tcp), kwargs, prefix)
     database = "" if parts.scheme == "unix" else unquote(parts.path).strip("/")
     if database and not database.isdigit():  # redis-py ignores it
         raise ValueError(f"the database must be a number, as in redis://HOST:PORT/0, not {database!r}")
@@ -90,14 +88,35 @@ def _one(url: str, prefix: bytes, **defaults: Any) -> Settings:
     return found
 
 
+def _parsed(parts: SplitResult) -> dict[str, Any]:
+    """The arguments of a connection, from a URL without options, as redis-py would parse it."""
+    words = {"username": parts.username, "password": parts.password}
+    place = {"path": parts.path} if parts.scheme == "unix" else {"host": parts.hostname}
+    found: dict[str, Any] = {name: unquote(word) for name, word in (words | place).items() if word}
+    if parts.scheme == "unix":
+        return {**found, "connection_class": Unix}
+    database = unquote(parts.path).strip("/")
+    numbers = {"port": parts.port, "db": int(database) if database.isdigit() else None}
+    return found | {name: number for name, number in numbers.items() if number is not None}
+
+
+def _parsed_by_redis_py(url: str) -> dict[str, Any]:
+    from redis.connection import Connection, parse_url
+
+    parse: Callable[[str], dict[str, Any]] = parse_url  # redis-py does not annotate it
+    return {"connection_class": Connection, **parse(url)}
+
+
 def _check_options(where: Settings) -> None:
     """Raise ValueError if a URL has an option that no connection knows, or one with a wrong value."""
+    from redis import RedisError
+
     try:
         where.connection_class(**where.kwargs)
     except TypeError as error:
         option = str(error).rpartition("argument ")[2]
         raise ValueError(f"it has an option that is not known: {option}") from None
-    except redis.RedisError as error:
+    except RedisError as error:
         raise ValueError(str(error)) from None
 
 
@@ -141,17 +160,18 @@ _KINDS: Final[dict[str, Callable[[SplitResult, bytes], Settings]]] = {
 }
 
 
-def from_client(client: Any, clients: tuple[type, ...], prefix: bytes) -> Settings:
+def from_client(client: Any, clients: tuple[str, ...], prefix: bytes) -> Settings:
     """The settings of a client of redis-py.
 
     Raises:
         TypeError: The client's class is none of ``clients``.
         ValueError: The client connects to a replica.
     """
+    from pkgutil import resolve_name
+
     pool = getattr(client, "connection_pool", None)
-    if not isinstance(client, clients) or pool is None:
-        wanted = " or ".join(f"{kind.__module__.removesuffix('.client')}.{kind.__name__}" for kind in clients)
-        raise TypeError(f"client must be of class {wanted}, not {type(client).__name__}")
+    if not isinstance(client, tuple(map(resolve_name, clients))) or pool is None:
+        raise TypeError(f"client must be of class {' or '.join(clients)}, not {type(client).__name__}")
     found = _of_pool(pool, prefix)
     manager = getattr(pool, "sentinel_manager", None)
     if manager is None:

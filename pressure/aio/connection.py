@@ -16,17 +16,21 @@ import redis
 import redis.asyncio.connection as theirs
 import redis.connection
 
+from pressure.aio.error_replies import ERROR_REPLIES, error_reply
 from pressure.asynchronous import AsyncConnections
 from pressure.directory import reach
 from pressure.discovery import QueryResult, ServerQuery, failed
-from pressure.error_replies import AT_ONCE, ERROR_REPLIES, NotDoneError, error_reply
+from pressure.error_replies import AT_ONCE, NotDoneError
 from pressure.errors import ServerReplyError
 from pressure.handshake import Handshake
 from pressure.pool import Member
 from pressure.protocol.operation import Reply
 from pressure.settings import PIECE, Settings
+from pressure.sockets import Tcp, Unix
 
 _CLASSES: Final = {
+    Tcp: theirs.Connection,
+    Unix: theirs.UnixDomainSocketConnection,
     redis.connection.Connection: theirs.Connection,
     redis.connection.SSLConnection: theirs.SSLConnection,
     redis.connection.UnixDomainSocketConnection: theirs.UnixDomainSocketConnection,

@@ -16,9 +16,10 @@ from math import inf
 from typing import Any, TypeAlias, TypeVar
 
 from pressure.aio.connection import Connections, exchange
+from pressure.aio.error_replies import LOST, SILENT
 from pressure.asynchronous import AsyncCheckout, AsyncDriver
 from pressure.discovery import failed
-from pressure.error_replies import LOST, SILENT, NotDoneError
+from pressure.error_replies import NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError
 from pressure.execution import AsyncExecution, client_unblock, grace_period
 from pressure.keys import QueueKeys

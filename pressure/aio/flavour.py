@@ -7,9 +7,6 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, ClassVar
 
-import redis
-import redis.asyncio
-
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.aio.lease import TaskRenewer
@@ -25,7 +22,7 @@ from pressure.settings import Settings
 class OnAsyncio(Asynchronous):
     """The flavour for asyncio."""
 
-    _clients: ClassVar[tuple[type, ...]] = (redis.asyncio.Redis, redis.Redis)
+    _clients: ClassVar[tuple[str, ...]] = ("redis.asyncio.Redis", "redis.Redis")
 
     def _connect(
         self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pressure.cli import formatting, kinds
+from pressure.cli import formatting
 from pressure.cli.call import Call, answer, answer_json
 from pressure.cli.framing import FORMATS
 from pressure.cli.options import QUEUE
@@ -42,6 +42,8 @@ def create(call: Call) -> int:
 def length(call: Call) -> int:
     """Print how many values are in the queue."""
     if call.arguments.kind != QUEUE:
+        from pressure.cli import kinds
+
         _print_answer(call, kinds.length(call), kind=call.arguments.kind)
     elif call.arguments.json:
         found = _queue(call).stats()
@@ -95,6 +97,8 @@ def redrive(call: Call) -> int:
     if options.kind == QUEUE:
         _print_answer(call, _queue(call).redrive(most, timeout=options.timeout))
     else:
+        from pressure.cli import kinds
+
         _print_answer(call, kinds.redrive(call, most), kind=options.kind)
     return DONE
 
@@ -103,6 +107,8 @@ def peek(call: Call) -> int:
     """Print the next messages, and leave them in the queue."""
     kind, count = call.arguments.kind, call.arguments.count
     more: Sequence[dict[str, Any]] = ()
+    if kind != QUEUE:
+        from pressure.cli import kinds
     if kind != QUEUE and call.arguments.rejected:
         letters = kinds.letters(call)
         values: Sequence[bytes] = [each.message.data for each in letters]

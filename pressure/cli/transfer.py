@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from pressure.cli import kinds
 from pressure.cli.call import Call
 from pressure.cli.counting import counting, messages_of, writer_of
 from pressure.cli.framing import FORMATS
@@ -39,6 +38,8 @@ _RUN: Final = 256
 def put(call: Call) -> int:
     """Put messages from the arguments, or else from standard input."""
     if call.arguments.kind != QUEUE:
+        from pressure.cli import kinds
+
         return kinds.put(call)
     options = call.arguments
     queue, framing = call.queue(options.name), FORMATS[options.format]()
@@ -108,6 +109,8 @@ class _Producer:
 def get(call: Call) -> int:
     """Write messages to standard output, up to ``--count``, until the queue is closed and empty."""
     if call.arguments.kind != QUEUE:
+        from pressure.cli import kinds
+
         return kinds.get(call)
     options, output = call.arguments, sys.stdout.fileno()
     queue = call.queue(options.name, output)

@@ -28,6 +28,7 @@ from pressure.handshake import Handshake
 from pressure.pool import Member
 from pressure.protocol.operation import Reply
 from pressure.settings import PIECE, Settings
+from pressure.sockets import Plain
 
 _SIZE: Final = 1 << 16
 
@@ -42,6 +43,7 @@ BROKEN: Final = (
 )
 
 _KINDS: Final = (
+    Plain,
     redis.connection.Connection,
     redis.connection.UnixDomainSocketConnection,
     theirs.Connection,

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, ClassVar
 
-import redis
-import redis.asyncio
 import trio
 
 from pressure.asynchronous import Asynchronous
@@ -25,7 +23,7 @@ from pressure.trio.lease import SystemTaskRenewer
 class OnTrio(Asynchronous):
     """The flavour for Trio."""
 
-    _clients: ClassVar[tuple[type, ...]] = (redis.Redis, redis.asyncio.Redis)
+    _clients: ClassVar[tuple[str, ...]] = ("redis.Redis", "redis.asyncio.Redis")
 
     def _connect(
         self, where: Settings, keys: QueueKeys, lease: float | None = None, renewal: Renewal | None = None

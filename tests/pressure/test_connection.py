@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 import socket
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
-import hiredis
 import pytest
 import redis
 
@@ -25,10 +22,11 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import Paced, _input_check, _send, is_quiet
+from pressure.connection import CancelScope, Connection, _send
 from pressure.error_replies import AT_ONCE
 from pressure.identity import connection_in
 from pressure.pool import HOLDS
+from pressure.sockets import Opened
 
 from .conftest import (
     PREFIX,
@@ -242,50 +240,47 @@ def test_an_error_about_several_servers_names_each_once(url: str, text: str) -> 
     assert str(caught.value).count("cannot use") == 1
 
 
-def test_a_connection_that_the_server_closed_after_a_long_reply_is_not_quiet() -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        paced = Paced(ours)
-        theirs.sendall(b"two")
-        for _ in range(2):  # a long reply takes several reads
-            paced.recv_into(bytearray(1))
-
-        class Polling:
-            """Looks whether there is something to read by reading, as redis-py did before version 8."""
-
-            def __init__(self) -> None:
-                self.paced, self._sock, self._parser = paced, ours, None
-                self.has_input = _input_check(self)
-
-            def can_read(self, _timeout: float) -> bool:
-                with suppress(TimeoutError):
-                    if not paced.recv_into(bytearray(1)):
-                        raise redis.ConnectionError
-                    return True
-                return False
-
-        theirs.close()
-        paced.recv_into(bytearray(1))
-        until(lambda: time.monotonic() >= paced._until)
-        assert not is_quiet(Polling())
-
-
 def test_only_a_connection_without_input_is_quiet() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        reader = hiredis.Reader()
-        connection = SimpleNamespace(_sock=ours, _parser=SimpleNamespace(_reader=reader))
-        connection.has_input = _input_check(connection)
-        seen = [is_quiet(connection)]
-        reader.feed(b"+a reply that nobody asked for\r\n")
-        seen.append(is_quiet(connection))
-        reader.gets()
+        connection, scope = Connection(Opened(ours, ours.close)), CancelScope(None)
+        seen = [connection.is_quiet()]
+        theirs.sendall(b"+one\r\n+a reply that nobody asked for\r\n")
+        assert connection.exchange(b"PING\r\n", 1, scope) == [b"one"]
+        seen.append(connection.is_quiet())
+        assert connection.exchange(b"PING\r\n", 1, scope) == [b"a reply that nobody asked for"]
+        seen.append(connection.is_quiet())
         theirs.send(b"+another")
-        seen.append(is_quiet(connection))
+        seen.append(connection.is_quiet())
         ours.recv(100)
-        seen.append(is_quiet(connection))
+        seen.append(connection.is_quiet())
         theirs.close()
-        assert [*seen, is_quiet(connection)] == [True, False, False, True, False]
+        assert [*seen, connection.is_quiet()] == [True, False, True, False, True, False]
+
+
+def test_a_reply_that_comes_in_small_pieces_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds, told = itertools.count(), []
+    monkeypatch.setattr("pressure.connection.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+
+    class Slow:
+        """A socket on which a byte comes now and then: no read times out, and no reply is ever complete."""
+
+        def settimeout(self, _seconds: float) -> None: ...
+        def sendall(self, _data: bytes) -> None: ...
+
+        def recv_into(self, buffer: bytearray) -> int:
+            buffer[0:1] = b"+"
+            return 1
+
+    def stop(*, is_silent: bool) -> None:
+        told.append(is_silent)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    scope: Any = SimpleNamespace(tick=stop)
+    with pytest.raises(KeyboardInterrupt):
+        Connection(Opened(Slow(), bool)).exchange(b"PING\r\n", 1, scope)
+    assert told == [False, False, False]
 
 
 def test_a_slow_send_that_never_times_out_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +291,7 @@ def test_a_slow_send_that_never_times_out_can_be_stopped(monkeypatch: pytest.Mon
         assert not is_silent
         raise KeyboardInterrupt
 
-    slow: Any = SimpleNamespace(_sock=SimpleNamespace(send=lambda _: 1))
+    slow = SimpleNamespace(send=lambda _: 1)
     scope: Any = SimpleNamespace(tick=stop)
     with pytest.raises(KeyboardInterrupt):
         _send(slow, bytes(AT_ONCE + 1), scope)

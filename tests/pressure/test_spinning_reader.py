@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pressure import connection
-from pressure.connection import AWAKE, SOON, Paced, SpinningReader
+from pressure.connection import AWAKE, SOON, SpinningReader, first_read
 
 POLL = AWAKE / 10
 
@@ -111,12 +111,12 @@ def test_only_a_socket_whose_poll_tells_everything_is_polled(monkeypatch: pytest
     monkeypatch.setattr("pressure.connection.SpinningReader", Watched)
     ours, theirs = socket.socketpair()
     with ours, theirs, SecureSocket() as secure:
-        paced, buffer = Paced(ours), bytearray(9)
+        read, buffer = first_read(ours), bytearray(9)
         [poll] = polls
         assert not poll(0)
         theirs.sendall(b"reply")
         assert poll(0)
-        assert (paced.recv_into(buffer), bytes(buffer[:5])) == (5, b"reply")
+        assert (read(buffer), bytes(buffer[:5])) == (5, b"reply")
         for other in (PlainObject(), secure):
-            assert Paced(other).recv_into(bytearray(4)) == 4
+            assert first_read(other)(bytearray(4)) == 4
         assert polls == [poll]

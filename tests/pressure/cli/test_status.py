@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -190,6 +191,25 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert "AssertionError" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["create jobs --exist-ok", "put jobs one two", "get jobs -n 2", "length jobs"]
+)
+def test_a_command_about_one_queue_imports_only_what_it_needs(redis_url: str, line: str) -> None:
+    with pressure.Queue("jobs", url=redis_url) as queue:
+        queue.create()
+        queue.put_many(["one", "two"])
+    code = f"""
+import sys, pressure.cli
+status = pressure.cli.main({line.split()!r})
+heavy = {{"redis", "asyncio", "logging", "ssl", "miniredis", "pressure.kinds"}}
+print(status, heavy.intersection(sys.modules))
+"""
+    words = [sys.executable, "-c", code]
+    environment = {**os.environ, "REDIS_URL": redis_url}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert done.stdout.splitlines()[-1:] == ["0 set()"], done.stderr
 
 
 def test_every_subcommand_has_its_function() -> None:

@@ -76,7 +76,7 @@ def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url:
 def test_what_could_not_be_sent_any_more_is_sent_to_the_next_server(
     flavour: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pressure.connection, "is_quiet", lambda _: True)
+    monkeypatch.setattr(pressure.connection.Connection, "is_quiet", lambda _: True)
     for connections in (pressure.aio.connection.Connections, pressure.trio.connection.Connections):
         monkeypatch.setattr(connections, "_is_quiet", lambda *_: True)
     jobs: Any = FLAVOURS[flavour]("jobs", url=url, prefix="__pressure__")
