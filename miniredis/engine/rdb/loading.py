@@ -29,6 +29,7 @@ from .kinds import (
     RESIZE,
     SELECT,
     SLOT_INFO,
+    STRING,
 )
 from .modules import module_name
 from .payload import FILE_LOADERS
@@ -225,16 +226,16 @@ class Loading:
         self._code, reader, packing = END, self.reader, self._packing
         while (code := reader.byte()) != END:
             self._code = code
-            if code in OPCODES:
-                OPCODES[code](self)
-            elif code in FILE_LOADERS:
+            if code in FILE_LOADERS:
                 key = reader.string()
-                value = FILE_LOADERS[code](reader, packing)
+                value = reader.string() if code == STRING else FILE_LOADERS[code](reader, packing)
                 if type(value) is GeneratorType:
                     value = yield from value
                 self._add(key, value)  # type: ignore[arg-type]  # mypy does not see that it is no generator now
                 if (self.keys + self.expired) % KEYS == 0:
                     yield
+            elif code in OPCODES:
+                OPCODES[code](self)
             else:
                 raise self.refusal(f"there is no type {code} here")
             self._code = END
@@ -290,6 +291,10 @@ class Loading:
         if key in self._db.values:
             raise self.refusal(f"key {key!r} is there twice in database {self._db.index}")
         deadline, idle = self._deadline, self._idle
+        if deadline is None and not idle:  # most keys; the rest of this method does the same
+            self._db.create(key, value, None)
+            self.keys += 1
+            return
         self._deadline, self._idle = None, 0
         if deadline is not None and deadline < self._keyspace.milliseconds and not self._keeps_expired:
             self.expired += 1

@@ -8,7 +8,7 @@ from typing import Final
 from .crc64 import crc64
 from .lzf import decompress
 
-__all__ = ["BadDataError", "FileReader", "Reader", "length", "string"]
+__all__ = ["LENGTHS", "BadDataError", "FileReader", "Reader", "length", "string"]
 
 
 class BadDataError(Exception):
@@ -22,6 +22,10 @@ COMPRESSED: Final = 3
 
 SHORT: Final = 63
 """The longest string whose length is one byte."""
+
+LONGER: Final = 1 << 62
+FOLLOWING: Final = (*range(SHORT + 1), *[LONGER] * 0x80, 1, 2, 4, *[LONGER] * 0x3D)
+"""How many bytes follow the first byte of a short string or an integer; too many for the other forms."""
 
 
 class Reader:
@@ -74,11 +78,13 @@ class Reader:
     def string(self) -> bytes:
         """A string in any of its forms."""
         data, at = self._data, self._at
-        if at < len(data) and data[at] <= SHORT:  # most are; the rest of this method does the same
-            end = at + 1 + data[at]
+        if at < len(data):  # a short string or an integer, most often; the rest of this method does the same
+            first = data[at]
+            end = at + 1 + FOLLOWING[first]
             if end <= len(data):
                 self._at = end
-                return data[at + 1 : end]
+                text = data[at + 1 : end]
+                return text if first <= SHORT else b"%d" % int.from_bytes(text, "little", signed=True)
         length, is_special = self._length_or_form()
         if not is_special:
             return self.take(length)

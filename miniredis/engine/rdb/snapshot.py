@@ -20,6 +20,7 @@ from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
 from .lists import parts_of_list
 from .payload import VERSION
 from .reader import length, string
+from .strings import TYPE as STRING_TYPE
 from .strings import string_or_integer
 
 __all__ = ["MAGIC", "VERSION_DIGITS", "write"]
@@ -110,6 +111,9 @@ def keys_of(db: Database) -> Iterator[bytes | memoryview]:
             kind, *parts = parts_of_list(value)
             yield kind + string_or_integer(key)
             yield from parts
+            continue
+        if type(value) is bytes:  # what follows does the same in two pieces
+            yield STRING_TYPE + string_or_integer(key) + string_or_integer(value)
             continue
         payload = TYPES[type(value)].dump(value)
         yield payload[:1] + string_or_integer(key)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..numbers import fits, parse_integer
+from ..numbers import parse_integer
 from .kinds import STRING
-from .reader import string
+from .reader import LENGTHS
 
 __all__ = ["dump_string", "string_or_integer"]
 
@@ -21,13 +21,17 @@ def dump_string(text: bytes | bytearray) -> bytes:
 LONGEST_INTEGER: Final = len(b"-2147483648")
 """A longer text is not an integer of 32 bits."""
 
+FORMS: Final = (*[(b"\xc0", 1)] * 8, *[(b"\xc1", 2)] * 8, *[(b"\xc2", 4)] * 16)
+"""The first byte of an integer and the bytes that follow, by how many bits it has beside its sign."""
+
 
 def string_or_integer(text: bytes) -> bytes:
     """A string, as an integer of 1, 2 or 4 bytes if it reads as one."""
     if len(text) > LONGEST_INTEGER or not (text.isdigit() or text[:1] == b"-"):
-        return string(text)
+        return LENGTHS[len(text)] + text
     number = parse_integer(text)
-    for form, width in enumerate((1, 2, 4)):
-        if number is not None and fits(number, width):
-            return bytes([0xC0 | form]) + number.to_bytes(width, "little", signed=True)
-    return string(text)
+    bits = len(FORMS) if number is None else (number ^ number >> 63).bit_length()
+    if number is None or bits >= len(FORMS):
+        return LENGTHS[len(text)] + text
+    form, width = FORMS[bits]
+    return form + number.to_bytes(width, "little", signed=True)
