@@ -16,11 +16,12 @@ import trio
 
 from .arguments import EXAMPLES, NOT_SUPPORTED, likely_name
 from .clock import chosen
-from .config_file import BadFileError, Directives, split_words
+from .config_file import SERVER_VERSION, BadFileError, Directives, split_words
 from .daemon import CommandProcess, log_to
 from .descriptors import TooFewError, fit_open_files_limit
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
+from .engine.version import VERSIONS
 from .journal.damage import DamagedFileError
 from .listeners import Listener
 from .logs import ServerLog, log
@@ -33,7 +34,9 @@ USAGE = """\
 usage: miniredis [REDIS.CONF | -] [--DIRECTIVE VALUE ...] ...
        miniredis --help | --version
 
-Runs a Redis-compatible server that answers as redis-server {version} does.
+Runs a Redis-compatible server that answers as redis-server {version} does, or as
+another one with --server-version VERSION, which is one of
+{versions}.
 It keeps all data in memory, and loses it when it stops, unless --appendonly,
 --save or --dbfilename is given.
 
@@ -85,13 +88,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if "--help" in words or words[:1] == ["-h"]:
-        print(USAGE.format(version=VERSION), end="")  # noqa: T201
-        return 0
-    if "--version" in words or words[:1] == ["-v"]:
-        version = importlib.metadata.version("pressure-queues")
-        print(f"Redis server v={VERSION} (miniredis {version})")  # noqa: T201  (programs look for the first)
+        print(USAGE.format(version=VERSION, versions=", ".join(VERSIONS)), end="")  # noqa: T201
         return 0
     try:
+        if "--version" in words or words[:1] == ["-v"]:
+            tell_version([word for word in words if word not in {"--version", "-v"}])
+            return 0
         config = read_command_line(words)
         os.chdir(config["dir"])  # as redis-server does: the names of other files are relative to it
         open_log(config)
@@ -102,6 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(refusal, file=sys.stderr)  # noqa: T201
         return 1
     return run(config)
+
+
+def tell_version(words: Sequence[str]) -> None:
+    """Prints the version that the server would answer as, as redis-server or valkey-server does."""
+    version = read_command_line(words).version
+    ours = importlib.metadata.version("pressure-queues")
+    print(f"{version.product.title()} server v={version.own_number} (miniredis {ours})")  # noqa: T201
 
 
 class BadFlagError(Exception):
@@ -184,7 +193,7 @@ def explain(name: str, values: Sequence[str], refusal: ConfigurationError) -> st
         return f"{text} (write --{flag} {value})"
     if name.lower() in NOT_SUPPORTED:
         return f"{text} (not supported by miniredis)"
-    meant = likely_name(name, ["help", "version"])
+    meant = likely_name(name, ["help", "version", SERVER_VERSION])
     return f"{text} (did you mean --{meant}?)" if meant else text
 
 

@@ -17,6 +17,7 @@ import trio
 
 from .engine import Config, ConfigurationError, Engine
 from .engine.config.table import ALIASES, DIRECTIVES
+from .engine.version import DEFAULT
 
 __all__ = [
     "NOT_SUPPORTED",
@@ -74,6 +75,7 @@ def checked_config(
     directives: Mapping[str, DirectiveValue],
     config: Config | None = None,
     engine: Engine | None = None,
+    version: str | None = None,
 ) -> Config:
     """The configuration that a caller of ``start`` or ``serve`` asked for, in one of three ways.
 
@@ -82,8 +84,10 @@ def checked_config(
         directives: keywords that are no parameters of that function, with ``_`` for ``-``.
         config: used as it is.
         engine: its configuration is used.
+        version: what the server answers as; None for the default.
 
     Raises:
+        ValueError: there is no such version.
         TypeError: a keyword is no directive, a value has a type that no directive takes, or two of the three
             ways were used at once.
         ConfigurationError: a directive does not accept the value.
@@ -91,15 +95,16 @@ def checked_config(
     check_type(caller, "config", config, Config)
     check_type(caller, "engine", engine, Engine)
     given = [name for name, value in (("config", config), ("engine", engine)) if value is not None]
-    if len(given) > 1 or (given and directives):
+    more = [*directives, *(["version"] if version is not None else [])]
+    if len(given) > 1 or (given and more):
         raise TypeError(
-            f"{caller}() got {' and '.join([*given, *directives])}: {given[0]} has all directives already, "
+            f"{caller}() got {' and '.join([*given, *more])}: {given[0]} has all directives already, "
             "so give it alone"
         )
     if engine is not None:
         config = engine.config
     elif config is None:
-        config = configured(caller, directives)
+        config = configured(caller, directives, version or DEFAULT.name)
     refuse_what_is_for_the_command(config)
     return config
 
@@ -110,7 +115,7 @@ def refuse_what_is_for_the_command(config: Config) -> None:
             raise ConfigurationError(name, FOR_THE_COMMAND, config[name])
 
 
-def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
+def configured(caller: str, directives: Mapping[str, DirectiveValue], version: str) -> Config:
     """The configuration that keywords describe; without ``port``, the server picks a free one.
 
     ``dir`` alone keeps the data there: this creates the directory, and each write is on the disk before its
@@ -124,7 +129,7 @@ def configured(caller: str, directives: Mapping[str, DirectiveValue]) -> Config:
         given[name], keywords[name] = as_words(caller, keyword, value), keyword
     by_dir_alone = "dir" in given and HOW_TO_KEEP.isdisjoint(given)
     try:
-        config = Config({**DURABLE, **given} if by_dir_alone else given)
+        config = Config({**DURABLE, **given} if by_dir_alone else given, version=version)
     except ConfigurationError as refusal:
         name, reason = refusal.directive, refusal.reason
         if name in EXAMPLES:
@@ -154,7 +159,7 @@ def as_words(caller: str, keyword: str, value: object) -> str:
 def advice(keyword: str) -> str:
     if keyword.replace("_", "-") in NOT_SUPPORTED:
         return ": miniredis does not support this directive of redis-server"
-    meant = likely_name(keyword.replace("_", "-"), ["engine", "clock", "loop"])
+    meant = likely_name(keyword.replace("_", "-"), ["engine", "clock", "loop", "version"])
     if meant is not None:
         return f"; did you mean {meant.replace('-', '_')!r}?"
     return "; it takes engine, clock, loop, and redis-server's directives with '_' for '-', such as port=6379"

@@ -18,8 +18,9 @@ from .arguments import NOT_SUPPORTED
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config.values import canonical, directive_named
 from .engine.requests import split_arguments
+from .engine.version import DEFAULT, version_named
 
-__all__ = ["BadFileError", "Directives", "split_words"]
+__all__ = ["SERVER_VERSION", "BadFileError", "Directives", "split_words"]
 
 CUMULATIVE: Final = {"save", "client-output-buffer-limit"}
 """Directives that add to their earlier values."""
@@ -29,6 +30,9 @@ WITHOUT_EFFECT: Final = {"list-max-ziplist-entries", "list-max-ziplist-value", "
 
 DEFAULT_SAVE: Final = "3600 1 300 100 60 10000"
 """redis-server's default for ``save``."""
+
+SERVER_VERSION: Final = "server-version"
+"""The only directive that redis-server does not have: what the server answers as."""
 
 UNBALANCED: Final = "Unbalanced quotes in configuration line"
 STDIN: Final = "standard input"
@@ -73,6 +77,7 @@ class Directives:
         self._given: dict[str, list[str]] = {}
         self._folder = Path.cwd()
         self._file = ""
+        self._version = DEFAULT.name
         self._open: list[Path] = []  # the file that is being read, after those that include it
 
     def config(self) -> Config:
@@ -83,7 +88,7 @@ class Directives:
         given = dict(self._given)
         if self._file and "dbfilename" in given:
             given.setdefault("save", [DEFAULT_SAVE])
-        return Config(given, file=self._file)
+        return Config(given, file=self._file, version=self._version)
 
     def obey(self, words: Sequence[str]) -> None:
         """Applies one line: the name of a directive and its values.
@@ -94,8 +99,16 @@ class Directives:
         name, *values = words
         if name.lower() == "include" and len(values) == 1:
             self._include(values[0])
+        elif name.lower() == SERVER_VERSION:
+            self._answer_as(" ".join(values))
         else:
             self._add(name, values)
+
+    def _answer_as(self, version: str) -> None:
+        try:
+            self._version = version_named(version).name
+        except ValueError as refusal:
+            raise ConfigurationError(SERVER_VERSION, str(refusal), version) from None
 
     def _add(self, name: str, values: Sequence[str]) -> None:
         if name.lower() in WITHOUT_EFFECT and len(values) == 1:

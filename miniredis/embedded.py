@@ -42,6 +42,7 @@ def start(
     engine: Engine | None = None,
     clock: ClockChoice = None,
     loop: LoopChoice = None,
+    version: str | None = None,
     **directives: DirectiveValue,
 ) -> EmbeddedServer:
     """Starts a server on a thread of this process; returns when clients can connect.
@@ -70,6 +71,8 @@ def start(
             a time of your choice.
         loop: how the server waits for its clients. ``"poll"``: one task for all sockets, the faster one.
             ``"streams"``: a task for each client. None: ``"poll"`` where the platform has epoll or kqueue.
+        version: what the server answers as, such as ``"7.2"`` or ``"valkey-8.1"``; VERSIONS.md has the list.
+            None: 7.0.
         directives: redis-server's directives, with ``_`` for ``-``, and values as in redis.conf:
             ``port=6379`` (a free one if omitted), ``bind="127.0.0.1 -::1"`` (several words in one str),
             ``unixsocket="/tmp/redis.sock"``, ``requirepass="secret"``, ``databases=4``, ``maxclients=100``,
@@ -80,14 +83,14 @@ def start(
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
-        ValueError: there is no such ``clock`` or ``loop``.
+        ValueError: there is no such ``clock``, ``loop`` or ``version``.
         DamagedFileError: the data on disk cannot be loaded.
         BlockingIOError: another server, of this process or another one, keeps its data in this directory.
         OSError: the server cannot listen where it was told to, for example as the port is in use; or the disk
             fails.
     """
     check_loop("start", loop)
-    config = checked_config("start", directives, engine=engine)
+    config = checked_config("start", directives, engine=engine, version=version)
     launch = Launch(config=None if engine else config, engine=engine, clock=chosen(clock), loop=loop)
     launch.begin()
     try:

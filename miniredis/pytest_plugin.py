@@ -9,6 +9,8 @@ pytest finds them as soon as the package is installed; nothing has to be importe
 With ``miniredis_report = 20`` in pytest's configuration, the report of a test that failed shows the last
 twenty requests to its server, each with its reply.
 
+With ``miniredis_version = 7.2`` there, or ``--miniredis-version 7.2``, the servers answer as that version.
+
 ``@pytest.mark.miniredis_fault(...)`` puts a rule on the server of a test, with the arguments of
 ``server.faults.add``.
 
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 REPORT = "miniredis_report"
 
+VERSION = "miniredis_version"
+
 FAULT = "miniredis_fault"
 
 TARGET = pytest.StashKey[Any]()
@@ -51,6 +55,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         REPORT, "how many requests to a miniredis server the report of a failed test shows", default="0"
     )
+    parser.addini(VERSION, "what miniredis servers answer as, such as 7.2 or valkey-8.1", default="")
+    parser.getgroup("miniredis").addoption(
+        "--miniredis-version", metavar="VERSION", help=f"the same, instead of {VERSION}"
+    )
     parser.getgroup("miniredis").addoption(
         "--miniredis-real",
         metavar="URL|PROGRAM",
@@ -60,7 +68,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker, and looks for the real server."""
+    """Declares the marker, checks the version, and looks for the real server."""
+    if named := version_of(config):
+        from .engine.version import version_named
+
+        try:
+            version_named(named)
+        except ValueError as refusal:
+            raise pytest.UsageError(f"{VERSION}: {refusal}") from None
     config.addinivalue_line(
         "markers", f"{FAULT}(...): a fault on the test's miniredis server; see server.faults.add"
     )
@@ -68,6 +83,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from .pytest_real import found_target
 
         config.stash[TARGET] = found_target(config, named)
+
+
+def version_of(config: pytest.Config) -> str | None:
+    """The version that the servers of the fixtures answer as; None for the default."""
+    return config.getoption("--miniredis-version") or config.getini(VERSION) or None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -121,7 +141,9 @@ def held_miniredis_server(
 
 
 @pytest.fixture
-def miniredis_factory(miniredis_real: RealServer | None) -> Iterator[Callable[..., Any]]:
+def miniredis_factory(
+    pytestconfig: pytest.Config, miniredis_real: RealServer | None
+) -> Iterator[Callable[..., Any]]:
     """Starts one more server at each call, with the arguments of ``start``; all end after the test."""
     from . import start
 
@@ -132,20 +154,22 @@ def miniredis_factory(miniredis_real: RealServer | None) -> Iterator[Callable[..
                 from .pytest_real import one_more
 
                 return stack.enter_context(one_more(miniredis_real, options))
-            return stack.enter_context(start(**options))
+            return stack.enter_context(start(**{"version": version_of(pytestconfig), **options}))
 
         yield started
 
 
 @pytest.fixture(scope="session")
-def shared_miniredis_server(miniredis_real: RealServer | None) -> Iterator[EmbeddedServer | RealServer]:
+def shared_miniredis_server(
+    pytestconfig: pytest.Config, miniredis_real: RealServer | None
+) -> Iterator[EmbeddedServer | RealServer]:
     """The server of ``miniredis_session``, for fixtures of a wider scope: as the tests before left it."""
     from . import start
 
     if miniredis_real:
         yield miniredis_real
         return
-    with start() as server:
+    with start(version=version_of(pytestconfig)) as server:
         yield server
 
 
@@ -173,7 +197,7 @@ def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> It
     """A fresh server, with the faults that a test is marked with."""
     from . import start  # imported only for tests that use a server
 
-    with start(clock=clock) as server:
+    with start(clock=clock, version=version_of(request.config)) as server:
         yield from with_faults(server, request)
 
 

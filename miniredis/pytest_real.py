@@ -87,7 +87,7 @@ def one_more(real: RealServer, options: dict[str, Any]) -> Iterator[RealServer]:
     """One more server of the program, with directives as ``miniredis.start`` has them."""
     if real.address.another is None:
         skip("there is only one, the one at the URL")
-    if named := {"clock", "engine", "loop"} & options.keys():
+    if named := {"clock", "engine", "loop", "version"} & options.keys():
         skip(f"it does not take the argument {min(named)}")
     flags = [
         word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", as_word(value))

@@ -263,6 +263,7 @@ async def serve(
     loop: LoopChoice = None,
     alone: bool = False,
     handle: type[Server] = Server,
+    version: str | None = None,
     task_status: Started = trio.TASK_STATUS_IGNORED,
     **directives: DirectiveValue,
 ) -> None:
@@ -289,13 +290,15 @@ async def serve(
         alone: whether nothing else runs in this Trio program. If so, the server may keep the thread for 10
             milliseconds at a time, and answers sooner.
         handle: the class of the ``Server``, for subclasses.
+        version: what the server answers as, such as ``"7.2"`` or ``"valkey-8.1"``; VERSIONS.md has the list.
+            None: 7.0.
         task_status: given by ``nursery.start``.
         directives: redis-server's directives, with ``_`` for ``-``, with the same meaning as for ``start``.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.
         ConfigurationError: a directive does not accept the value that it was given (a ``ValueError``).
-        ValueError: there is no such ``clock`` or ``loop``.
+        ValueError: there is no such ``clock``, ``loop`` or ``version``.
         DamagedFileError: the file with the data cannot be loaded.
         OSError: the server cannot listen on an address, for example because the port is in use.
         RuntimeError: no Trio program runs here; or the server was stopped while it loaded its data.
@@ -303,7 +306,7 @@ async def serve(
     check_is_trio()
     check_loop("serve", loop)
     time_source = chosen(clock)
-    config = checked_config("serve", directives, config, engine)
+    config = checked_config("serve", directives, config, engine, version)
     await run_server(
         config,
         engine=engine,

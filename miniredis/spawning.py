@@ -79,7 +79,11 @@ class Reference(NamedTuple):
 
 
 def spawn(
-    *, clock: ClockChoice = None, loop: LoopChoice = None, **directives: DirectiveValue
+    *,
+    clock: ClockChoice = None,
+    loop: LoopChoice = None,
+    version: str | None = None,
+    **directives: DirectiveValue,
 ) -> SpawnedServer:
     """Starts a server in a process of its own; returns when clients can connect.
 
@@ -96,6 +100,7 @@ def spawn(
     Args:
         clock: as for ``start``, without ``"follow"``. ``HeldClock(...)`` says only when the clock begins.
         loop: as for ``start``.
+        version: as for ``start``.
         directives: as for ``start``.
 
     Raises:
@@ -105,12 +110,12 @@ def spawn(
     check_loop("spawn", loop)
     if "engine" in directives:
         raise TypeError("spawn() takes no engine: it cannot go to another process")
-    checked_config("spawn", directives)
+    checked_config("spawn", directives, version=version)
     if not isinstance(chosen(clock), HeldClock) and clock is not None:
         raise ValueError("clock must be 'held', a miniredis.HeldClock or None: a process has its own time")
     child = Child()
     try:
-        child.ask(ANSWERER, "start", clock=clock, loop=loop, **directives)
+        child.ask(ANSWERER, "start", clock=clock, loop=loop, version=version, **directives)
         return SpawnedServer(child)
     except BaseException:
         child.end()

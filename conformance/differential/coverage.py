@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from miniredis.engine.gate import look_up
-from miniredis.engine.registry import Command, commands
+from miniredis.engine.registry import DECLARED, Command, commands, declare_rest
 
 __all__ = ["OUTCOMES", "Coverage"]
 
@@ -56,9 +55,8 @@ class Coverage:
 
 
 def declared(name: str) -> Command:
-    command = look_up([word.encode() for word in name.split("|")])
-    assert command is not None
-    return command
+    declare_rest()
+    return DECLARED[name.encode()]
 
 
 def possible(name: str, outcome: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
 from .errors import CommandError
-from .registry import LOOKUP, PLAIN, Command, Handler
+from .registry import Command, Handler
 from .replies import ENCODERS, NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value, as_value, joined
 
 if TYPE_CHECKING:
@@ -120,11 +120,11 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
         Whether it ran them all, and the client waits for nothing.
     """
     engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
-    ready = engine.waiting.ready
+    ready, plain = engine.waiting.ready, engine.commands.plain
     engine.statistics.start_lap()
     rest = iter(requests)
     for args in rest:
-        command = PLAIN.get(args[0])
+        command = plain.get(args[0])
         if command is None or not command.least <= len(args) <= command.most:
             session.parser.ready.append(args)
             break
@@ -153,10 +153,10 @@ def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
     Returns:
         ``NOT_ASKED`` if the request has to go through the gate; then nothing was done.
     """
-    command = PLAIN.get(args[0])
+    engine = session.engine
+    command = engine.commands.plain.get(args[0])
     if command is None or not command.least <= len(args) <= command.most:
         return NOT_ASKED
-    engine = session.engine
     engine.statistics.start_lap()
     session.last_command = command
     reply = call(engine, session, command, args)
@@ -175,7 +175,7 @@ def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | En
     Returns:
         ``NOT_ASKED`` if there are others among them; then nothing was done.
     """
-    commands = commands_for_data(requests)
+    commands = commands_for_data(session.engine, requests)
     if commands is None:
         return NOT_ASKED
     engine, resp = session.engine, session.resp
@@ -192,16 +192,16 @@ def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | En
 
 def answer_transaction(session: Session, requests: Sequence[Request]) -> Encoded | NoReply:
     """Runs such requests as between MULTI and EXEC, and returns the reply to EXEC; else as ``answer_all``."""
-    commands = commands_for_data(requests)
+    commands = commands_for_data(session.engine, requests)
     if commands is None:
         return NOT_ASKED
     engine = session.engine
     engine.statistics.start_lap()
-    call(engine, session, LOOKUP[b"multi"], [b"MULTI"])
+    call(engine, session, engine.commands.lookup[b"multi"], [b"MULTI"])
     assert session.transaction is not None
     for command, args in zip(commands, requests, strict=True):
         session.transaction.queue(session, command, args)
-    session.last_command = LOOKUP[b"exec"]
+    session.last_command = engine.commands.lookup[b"exec"]
     answer(session, session.last_command, [b"EXEC"])
     engine.waiting.serve_ready()
     reply = Encoded(bytes(joined(session.outgoing)))
@@ -209,11 +209,11 @@ def answer_transaction(session: Session, requests: Sequence[Request]) -> Encoded
     return reply
 
 
-def commands_for_data(requests: Sequence[Request]) -> list[Command] | None:
+def commands_for_data(engine: Engine, requests: Sequence[Request]) -> list[Command] | None:
     """The commands of requests; None unless all are for data, have the right arity and cannot block."""
     commands = []
     for args in requests:
-        command = PLAIN.get(args[0])
+        command = engine.commands.plain.get(args[0])
         if command is None or not command.least <= len(args) <= command.most or "blocking" in command.flags:
             return None
         commands.append(command)

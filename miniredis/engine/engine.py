@@ -31,6 +31,7 @@ from .output_limits import OutputBufferLimits
 from .packing import Packing
 from .propagation import as_restores
 from .recording import Recording
+from .registry import table_of
 from .replay import NEVER
 from .replication.replication import Replication
 from .replies import NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value
@@ -81,6 +82,8 @@ class Engine:
         environment: Environment = Environment(),  # noqa: B008  (it cannot be changed)
     ) -> None:
         self.config = config or Config()
+        self.version = self.config.version
+        self.commands = table_of(self.version)
         self.environment = environment
         self.statistics = Statistics(environment.stopwatch)
         self.random = random.Random(seed)  # noqa: S311  (nothing here is secret)
@@ -118,6 +121,8 @@ class Engine:
 
     def move_into(self, environment: Environment) -> None:
         """Another process, or another server, has the engine from now on."""
+        self.version = self.config.version
+        self.commands = table_of(self.version)
         self.environment = environment
         self.statistics.use(environment.stopwatch)
         self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from .client_flags import BLOCKED
-from .gate import look_up
 from .glob import compile_match
 from .key_positions import keys_of
+from .registry import DECLARED, declare_rest
 from .replies import joined
 
 if TYPE_CHECKING:
@@ -164,8 +164,11 @@ def literals(pattern: bytes) -> list[bytes]:
 
 def name_of(command: str) -> bytes:
     """A command's name as the engine has it; empty for an empty one."""
-    words = command.replace("|", " ").split()
-    found = look_up([word.encode() for word in words]) if words else None
+    declare_rest()
+    words = command.replace("|", " ").lower().encode().split()
+    found = DECLARED.get(words[0]) if words else None
+    if found is not None and found.subcommands and len(words) > 1:
+        found = DECLARED.get(b"|".join(words[:2]))
     if words and found is None:
         raise ValueError(f"there is no command {command!r}")
     return found.name if found else b""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from . import errors
 from .client_flags import IN_MULTI, MONITORS, REPLICA
 from .errors import CommandError
-from .registry import LOOKUP, Command, declare_rest, find
+from .registry import Command, chosen, find
 from .script_flags import may_be_stale, may_write, says_it_writes
 
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["check_allowed", "is_allowed", "is_held_up", "look_up", "refuse", "reject_unknown"]
+__all__ = ["check_allowed", "is_allowed", "is_held_up", "refuse", "reject_unknown"]
 
 OF_BROWSERS: Final = {b"post", b"host:"}
 """The words by which a request of HTTP is known: what follows them may be commands that a page made up."""
@@ -32,22 +32,17 @@ Check: TypeAlias = "Callable[[Session, Command, list[bytes]], bytes | None]"
 """Tells why a command may not run now; None if it may."""
 
 
-def look_up(args: list[bytes]) -> Command | None:
-    """The command that a request names, or its subcommand."""
-    name = args[0]
-    command = LOOKUP.get(name) or find(LOOKUP, name)
-    if command is not None and command.subcommands and len(args) > 1:
-        command = find(command.subcommands, args[1])
-    if command is None and declare_rest():
-        return look_up(args)
-    return command
-
-
 # The checks
 
 
-def arity(_session: Session, command: Command, args: list[bytes]) -> bytes | None:
-    return None if command.least <= len(args) <= command.most else errors.wrong_arity(command.name)
+def arity(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    if command.least <= len(args) <= command.most:
+        return None
+    return chosen(session.engine.version, wrong_arity)(command, args)
+
+
+def wrong_arity(command: Command, args: list[bytes]) -> bytes:  # noqa: ARG001
+    return errors.wrong_arity(command.name)
 
 
 def directive(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -181,9 +176,12 @@ def reject_unknown(session: Session, args: list[bytes]) -> None:
     if errors.until_nul(args[0]).lower() in OF_BROWSERS:
         session.engine.hang_up(session)
         return
-    command = find(LOOKUP, args[0])
-    unknown = errors.unknown_subcommand(command.name, args[1]) if command else errors.unknown_command(args)
-    refuse(session, None, unknown)
+    commands = session.engine.commands
+    command = find(commands.lookup, args[0])
+    if command is None:
+        refuse(session, None, chosen(commands.version, errors.unknown_command)(args))
+    else:
+        refuse(session, None, chosen(commands.version, errors.unknown_subcommand)(command.name, args[1]))
 
 
 def refuse(session: Session, command: Command | None, reason: bytes) -> None:

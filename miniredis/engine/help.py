@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .registry import LOOKUP, commands
+from .registry import CommandTable, commands
 from .replies import Encoded, status
 from .syntax import Argument, parse
 
 __all__ = ["help_on"]
 
 
-def help_on(name: bytes) -> list[Encoded]:
+def help_on(table: CommandTable, name: bytes) -> list[Encoded]:
     """The lines about a command's subcommands, in the layout of Redis's own.
 
     Args:
+        table: the commands of the server.
         name: the container's name, in lower case.
     """
     lines = [b"%b <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" % name.upper()]
-    for part in commands(LOOKUP[name].subcommands):
+    for part in commands(table.lookup[name].subcommands):
         arguments = usage(parse(part.docs.syntax))
         lines.append(" ".join([part.name.decode().partition("|")[2].upper(), *arguments]).encode())
         lines.append(b"    " + part.docs.summary.encode())

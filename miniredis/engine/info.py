@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .publishing import CHANNELS, PATTERNS, SHARDS
 from .replication.report import facts_of_link
-from .version import MODULE, VERSION
+from .version import MODULE
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .version import Version
 
 __all__ = ["report"]
 
@@ -38,10 +39,16 @@ def section(name: str, fields: Fields) -> str:
     )
 
 
+def numbers(version: Version) -> Fields:
+    """The number of the version; Valkey's own one stands behind that of the Redis that it says to be."""
+    own: Fields = {"server_name": version.product, "valkey_version": version.valkey} if version.valkey else {}
+    return {"redis_version": version.number, **own}
+
+
 def server(engine: Engine) -> Fields:
     uptime = (engine.now.monotonic - engine.started.monotonic) // 1_000_000
     return {
-        "redis_version": VERSION,
+        **numbers(engine.version),
         "redis_git_sha1": "00000000",  # Redis's value if it was not built from a repository
         "redis_git_dirty": 0,
         "redis_mode": "standalone",

@@ -13,7 +13,7 @@ from .call import answer, answer_plain
 from .client_flags import BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .errors import CommandError, ProtocolError
 from .fault_rules import Request
-from .gate import check_allowed, is_held_up, look_up, refuse, reject_unknown
+from .gate import check_allowed, is_held_up, refuse, reject_unknown
 from .registry import AT_ONCE
 from .replies import QUEUED
 from .requests import READ_SIZE
@@ -93,7 +93,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
     """Has one request pass the gate, and serves the clients blocked on what it changed."""
     engine = session.engine
     engine.notifier.running = session
-    command = session.last_command = look_up(args)
+    command = session.last_command = engine.commands.look_up(args)
     if command is not None:
         engine.notifier.tracking.forget_surplus(session)
     if command is None:

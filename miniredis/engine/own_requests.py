@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from .call import call
 from .errors import CommandError
-from .gate import look_up
 from .requests import FastLane, RequestParser
 from .session import Session
 
@@ -44,7 +43,7 @@ def run_own(engine: Engine, database: int, requests: Iterable[list[bytes]], now:
     session = OwnSession(engine, database)
     try:
         for args in requests:
-            command = look_up(args)
+            command = engine.commands.look_up(args)
             assert command is not None
             session.last_command = command
             reply = call(engine, session, command, args)

@@ -8,27 +8,38 @@ declarations. They use the terms of Redis's COMMAND reply; a test compares them 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from .version import DEFAULT, Version, versions_in
 
 if TYPE_CHECKING:
     from .replies import Reply
     from .session import Session
 
 __all__ = [
+    "DECLARED",
+    "LOOKUP",
     "REST",
+    "TABLES",
     "Command",
+    "CommandTable",
     "CountedKeys",
     "KeySpecification",
     "Keys",
     "KeywordCountedKeys",
     "KeywordKeys",
     "UnknownKeys",
+    "chosen",
     "command",
     "commands",
     "container",
     "declare_rest",
     "find",
+    "in_versions",
+    "instead_of",
+    "table_of",
+    "variant",
 ]
 
 Handler: TypeAlias = "Callable[[Session, list[bytes]], Reply]"
@@ -140,6 +151,7 @@ class Docs(NamedTuple):
         deprecated: the version of Redis that deprecated it.
         replaced_by: what to use instead.
         flags: Redis's document flags, such as ``syscmd``.
+        valkey: the first version of Valkey that has it, where Valkey took over what Redis has since 7.4.
     """
 
     summary: str = ""
@@ -149,6 +161,7 @@ class Docs(NamedTuple):
     deprecated: str = ""
     replaced_by: str = ""
     flags: str = ""
+    valkey: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -185,6 +198,10 @@ class Command:
         self.least = abs(self.arity)
         self.most = self.arity if self.arity > 0 else MOST_ARGUMENTS
 
+    def is_in(self, version: Version) -> bool:
+        """Whether a version has it."""
+        return version.has(self.docs.since) or (bool(self.docs.valkey) and version.has(self.docs.valkey))
+
     @property
     def is_plain(self) -> bool:
         """Whether it only reads or writes data, and affects neither its client's state nor how others run."""
@@ -213,11 +230,103 @@ class Command:
         return first.first, last, first.step
 
 
-LOOKUP: Final[dict[bytes, Command]] = {}
-"""Every command by its name in lower and in upper case, as clients send it."""
+class Variant(NamedTuple):
+    """What a command is like in some versions, where it is not as declared.
 
-PLAIN: Final[dict[bytes, Command]] = {}
-"""The commands of it that are plain."""
+    Attributes:
+        versions: which ones.
+        changes: attributes of ``Command``, each with its value there; of ``flags`` and ``categories``, words
+            with a sign: ``-blocking +random``.
+    """
+
+    versions: frozenset[Version]
+    changes: dict[str, Any]
+
+    def of(self, command: Command) -> Command:
+        """The command as it is in these versions."""
+        changes = dict(self.changes)
+        for name in changes.keys() & {"flags", "categories"}:
+            changes[name] = signed(getattr(command, name), changes[name])
+        return replace(command, **changes)
+
+
+def signed(before: tuple[str, ...], changes: str) -> tuple[str, ...]:
+    """Words without those that a ``-`` takes away, and with those that a ``+`` adds."""
+    removed = {word[1:] for word in changes.split() if word[0] == "-"}
+    added = (word[1:] for word in changes.split() if word[0] == "+")
+    return (*(word for word in before if word not in removed), *added)
+
+
+class CommandTable:
+    """The commands of one version.
+
+    Args:
+        version: whose.
+
+    Attributes:
+        version: the same.
+        lookup: every command by its name in lower and in upper case, as clients send it.
+        plain: the commands of it that are plain.
+    """
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self.lookup: dict[bytes, Command] = {}
+        self.plain: dict[bytes, Command] = {}
+        for declared in DECLARED.values():
+            self.take(declared)
+
+    def take(self, declared: Command) -> None:
+        """Adds a command as it is in this version, if this version has it."""
+        if not declared.is_in(self.version):
+            return
+        for each in VARIANTS.get(declared.name, []):
+            if self.version in each.versions:
+                declared = each.of(declared)
+        parent, _, part = declared.name.partition(b"|")
+        if part and parent not in self.lookup:
+            return
+        table = self.lookup[parent].subcommands if part else self.lookup
+        name = part or parent
+        before = table.get(name)
+        if before is not None or self.version is not DEFAULT:
+            declared = replace(declared, subcommands=before.subcommands if before else {})
+        table[name] = table[name.upper()] = declared
+        if declared.is_plain and not part:
+            self.plain[name] = self.plain[name.upper()] = declared
+
+    def look_up(self, args: list[bytes]) -> Command | None:
+        """The command that a request names, or its subcommand."""
+        name = args[0]
+        command = self.lookup.get(name) or find(self.lookup, name)
+        if command is not None and command.subcommands and len(args) > 1:
+            command = find(command.subcommands, args[1])
+        if command is None and declare_rest():
+            return self.look_up(args)
+        return command
+
+
+DECLARED: Final[dict[bytes, Command]] = {}
+"""Every command as it was declared, by its name."""
+
+VARIANTS: Final[dict[bytes, list[Variant]]] = {}
+"""What commands are like in versions in which they are not as declared."""
+
+TABLES: Final[dict[Version, CommandTable]] = {DEFAULT: CommandTable(DEFAULT)}
+"""The tables of the versions that a server was started as."""
+
+LOOKUP: Final = TABLES[DEFAULT].lookup
+PLAIN: Final = TABLES[DEFAULT].plain
+
+
+def table_of(version: Version) -> CommandTable:
+    """The commands of a version."""
+    if version not in TABLES:
+        from . import variants as _variants  # noqa: F401  (what the default version needs nothing of)
+
+        TABLES[version] = CommandTable(version)
+    return TABLES[version]
+
 
 AT_ONCE: Final = "at once"
 """For ``in_transaction``: the command runs inside MULTI instead of being queued."""
@@ -238,6 +347,7 @@ def command(
     deprecated: str = "",
     replaced_by: str = "",
     doc_flags: str = "",
+    valkey: str = "",
 ) -> Callable[[Handler], Handler]:
     """Declares a command; the decorated function runs it.
 
@@ -250,17 +360,18 @@ def command(
         tips: COMMAND's tips, separated by spaces.
         in_transaction: ``queue``, or ``AT_ONCE`` for the commands that MULTI does not queue.
         allowed_by: the directive that must be ``yes`` or ``local`` for it to run: ``enable-debug-command``.
-        since: the first version of Redis that has it.
+        since: the first version of Redis that has it; a server that answers as an older one does not.
         syntax: its arguments, in the notation of ``syntax.py``.
         deprecated: the version of Redis that deprecated it.
         replaced_by: what to use instead.
         doc_flags: Redis's document flags.
+        valkey: the first version of Valkey that has it, as ``valkey-9.0.0``, if Redis had it only after 7.2.
     """
 
     def declare(handler: Handler) -> Handler:
         positions = (keys,) if isinstance(keys, KeySpecification) else keys
         summary = (handler.__doc__ or "").partition("\n")[0]
-        docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags)
+        docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags, valkey)
         register(
             Command(
                 name=name.lower().replace(" ", "|").encode(),
@@ -293,14 +404,59 @@ def container(
 
 
 def register(declared: Command) -> None:
-    parent, _, part = declared.name.partition(b"|")
-    table = LOOKUP[parent].subcommands if part else LOOKUP
-    name = part or parent
-    before = table.get(name)
+    before = DECLARED.get(declared.name)
     assert before is None or before.docs == declared.docs, f"{declared.name!r} is declared twice"
-    table[name] = table[name.upper()] = declared
-    if declared.is_plain and not part:
-        PLAIN[name] = PLAIN[name.upper()] = declared
+    DECLARED[declared.name] = declared
+    for table in TABLES.values():
+        table.take(declared)
+
+
+def variant(versions: str, names: str, **changes: Any) -> None:
+    """Declares what commands are like in some versions; see ``Variant``.
+
+    Args:
+        versions: in the notation of ``version.py``.
+        names: of commands, as ``client|kill``, separated by spaces.
+        changes: what is not as declared.
+    """
+    row = Variant(versions_in(versions), changes)
+    for name in names.encode().split():
+        VARIANTS.setdefault(name, []).append(row)
+        for table in TABLES.values():
+            if table.version in row.versions and name in DECLARED:
+                table.take(DECLARED[name])
+
+
+def in_versions(versions: str, names: str, **changes: Any) -> Callable[[Handler], Handler]:
+    """Declares the function that runs commands in some versions, and what else ``variant`` takes."""
+
+    def declare(handler: Handler) -> Handler:
+        variant(versions, names, handler=handler, **changes)
+        return handler
+
+    return declare
+
+
+Chosen = TypeVar("Chosen", bound=Callable[..., Any])
+
+ALTERNATIVES: Final[dict[object, list[tuple[frozenset[Version], Any]]]] = {}
+"""Functions that stand in for others in some versions."""
+
+
+def instead_of(function: Chosen, versions: str) -> Callable[[Chosen], Chosen]:
+    """Declares what stands in for a function in some versions; ``chosen`` finds it."""
+
+    def declare(other: Chosen) -> Chosen:
+        ALTERNATIVES.setdefault(function, []).append((versions_in(versions), other))
+        return other
+
+    return declare
+
+
+def chosen(version: Version, function: Chosen) -> Chosen:
+    """The function that does in a version what ``function`` does in the default version."""
+    found: Chosen = next((other for at, other in ALTERNATIVES.get(function, ()) if version in at), function)
+    return found
 
 
 REST: Final[list[Callable[[], None]]] = []
@@ -324,6 +480,5 @@ def find(table: dict[bytes, Command], name: bytes) -> Command | None:
 
 def commands(table: dict[bytes, Command] = LOOKUP) -> Iterator[Command]:
     """Every command of a table once, in order of declaration."""
-    if table is LOOKUP:
-        declare_rest()
+    declare_rest()
     return (declared for name, declared in table.items() if name == declared.name.rpartition(b"|")[2])

@@ -11,8 +11,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .errors import CommandError
-from .gate import look_up
-from .registry import PLAIN
 from .requests import FastLane, RequestParser
 from .session import Session
 
@@ -81,10 +79,10 @@ class Replay:
         Raises:
             UnknownCommandError: a command is unknown.
         """
-        session, rest = self._session, iter(effects)
+        session, rest, plain = self._session, iter(effects), self._engine.commands.plain
         try:
             for args in rest:
-                command = PLAIN.get(args[0])
+                command = plain.get(args[0])
                 if command is None or self._queued is not None:
                     self._run_other(args)
                 elif command.least <= len(args) <= command.most:
@@ -112,7 +110,7 @@ class Replay:
             self._do(effect)
 
     def _do(self, args: list[bytes]) -> None:
-        command = look_up(args)
+        command = self._engine.commands.look_up(args)
         if command is None or command.handler is None:
             raise UnknownCommandError(args[0])
         if command.least <= len(args) <= command.most:

@@ -59,7 +59,13 @@ class LibraryError(Exception):
 
 
 class Caller(Protocol):
-    """What a script can use of the engine."""
+    """What a script can use of the engine.
+
+    Attributes:
+        version: the number of the Redis that the server answers as.
+    """
+
+    version: str
 
     def call(self, args: list[bytes]) -> Reply:
         """Runs a command; returns its reply or its error."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from . import errors
 from .call import call, show
 from .errors import CommandError
-from .gate import look_up
 from .lru import LruCache
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
@@ -118,12 +117,14 @@ class Scripts:
         engine: runs their commands.
 
     Attributes:
+        version: the number of the Redis that the server answers as.
         running: the script that is running.
         must_end: whether the server is stopping, so that scripts must end.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.version = engine.version.number
         self.running: Run | None = None
         self.must_end = False
         self._interpreter: Interpreter | None = None
@@ -236,7 +237,7 @@ class Scripts:
         run, engine = self.running, self._engine
         assert run is not None
         session = run.session
-        command = look_up(args)
+        command = engine.commands.look_up(args)
         refusal = None
         if command is None:
             refusal = errors.UNKNOWN_IN_SCRIPT
@@ -263,18 +264,18 @@ class Scripts:
 
     def writes(self, args: list[bytes]) -> bool:
         """Whether a command has the flag ``write``."""
-        command = look_up(args)
+        command = self._engine.commands.look_up(args)
         return command is not None and "write" in command.flags
 
     def _remember(self, run: Run) -> None:
         """A tracking client that reads through a script tracks the script's keys, as in Redis."""
-        command = look_up(run.request)
+        command = self._engine.commands.look_up(run.request)
         assert command is not None
         self._engine.notifier.tracking.remember(run.client, command, run.request)
 
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the user may run a command; None if there is no such command. The only user may run all."""
-        return None if look_up(args) is None else True
+        return None if self._engine.commands.look_up(args) is None else True
 
     def count_error(self, text: bytes) -> None:
         """Counts an error that a script returns inside its reply."""

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from ..engine import errors
 from ..engine.script_interfaces import Caller
-from ..engine.version import VERSION
 from .bytecode import TOO_MANY, TooManyParametersError, make_safe
 from .memory import Memory, Need
 from .numbers import get_integer, get_real, put_integer, put_real, to_number
@@ -91,13 +90,14 @@ class Callbacks:
             b"patch": self._patch,
             b"interrupt": self._interrupt,
         }
-        numbers = [int(part) for part in VERSION.split(".")]
+        version = self._caller.version
+        numbers = [int(part) for part in version.split(".")]
         return {name: self._contained(function) for name, function in functions.items()} | {
             b"call": self._call,
             b"call_packed": self._call_packed,
             b"no_memory": errors.NO_MEMORY,
             b"too_many_parameters": TOO_MANY,
-            b"version": VERSION.encode(),
+            b"version": version.encode(),
             b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
         }
 

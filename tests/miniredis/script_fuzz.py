@@ -59,6 +59,8 @@ ENDS: Final = (
 class AnyCaller:
     """Answers any command with a random reply."""
 
+    version = "7.0.15"
+
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 

@@ -12,7 +12,6 @@ import pytest
 from conformance.bench.opcodes import Counter
 from conformance.wire import encode
 from miniredis.engine.commands.rqueues import window
-from miniredis.engine.gate import look_up
 from miniredis.engine.rqueues import RQueue
 
 from .test_engine import World
@@ -37,7 +36,7 @@ class Place:
     def cost(self, *words: Any) -> int:
         """Of the command alone: to read a long request costs what it costs for any."""
         args = [str(word).encode() for word in words]
-        command = look_up(args)
+        command = self.world.engine.commands.look_up(args)
         assert command is not None
         assert command.handler is not None
         counter = Counter()

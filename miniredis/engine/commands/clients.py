@@ -218,4 +218,4 @@ def client_unpause(session: Session, args: list[bytes]) -> Reply:
 @command("CLIENT HELP", 2, "loading stale", acl="connection", since="5.0.0")
 def client_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"client"))
+    return list(help_on(session.engine.commands, b"client"))

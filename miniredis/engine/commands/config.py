@@ -101,4 +101,4 @@ def config_rewrite(session: Session, args: list[bytes]) -> Reply:
 @command("CONFIG HELP", 2, "loading stale", acl="", since="5.0.0")
 def config_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"config"))
+    return list(help_on(session.engine.commands, b"config"))

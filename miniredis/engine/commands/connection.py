@@ -13,7 +13,6 @@ from ..numbers import read_integer
 from ..registry import AT_ONCE, command
 from ..replies import OK, PONG, Map, Reply, status
 from ..session import Session
-from ..version import VERSION
 
 OPEN_TO_ALL: Final = "noscript loading stale fast no_auth allow_busy"
 OWN: Final = "noscript loading stale"
@@ -130,8 +129,8 @@ def hello(session: Session, args: list[bytes]) -> Reply:
     session.resp = resp
     return Map(
         {
-            b"server": b"redis",
-            b"version": VERSION.encode(),
+            b"server": session.engine.version.product.encode(),
+            b"version": session.engine.version.own_number.encode(),
             b"proto": resp,
             b"id": session.id,
             b"mode": b"standalone",

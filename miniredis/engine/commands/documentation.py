@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..registry import LOOKUP, Command, command, commands
+from ..registry import Command, command, commands
 from ..replies import Map, Reply, Set, status
 from ..session import Session
 from ..syntax import documented, parse
@@ -16,8 +16,9 @@ from .introspection import FLAGS, UNORDERED, is_of_module, named
 )
 def command_docs(session: Session, args: list[bytes]) -> Reply:
     """Returns summaries and arguments of the named commands, or of all commands."""
-    chosen = [named(name) for name in args[2:]] if len(args) > 2 else commands(LOOKUP)
-    return Map({declared.name: docs(declared) for declared in chosen if declared is not None})
+    table = session.engine.commands
+    wanted = [named(table, name) for name in args[2:]] if len(args) > 2 else commands(table.lookup)
+    return Map({declared.name: docs(declared) for declared in wanted if declared is not None})
 
 
 def docs(declared: Command) -> Map:

@@ -231,4 +231,4 @@ def running(session: Session) -> Reply:
 @command("FUNCTION HELP", 2, "loading stale", acl="scripting", since="7.0.0")
 def function_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"function"))
+    return list(help_on(session.engine.commands, b"function"))

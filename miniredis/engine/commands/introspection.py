@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
 from .. import errors
 from ..errors import CommandError
-from ..gate import look_up
 from ..glob import compile_glob
 from ..help import help_on
 from ..key_positions import KeysError, keys_of
 from ..registry import (
-    LOOKUP,
     Command,
+    CommandTable,
     CountedKeys,
     Keys,
     KeySpecification,
     KeywordCountedKeys,
     KeywordKeys,
     UnknownKeys,
+    chosen,
     command,
     commands,
     find,
@@ -40,13 +40,23 @@ Where: TypeAlias = "tuple[tuple[bytes, Parts], tuple[bytes, Parts]]"
 @command("COMMAND", -1, FLAGS, acl="connection", tips=UNORDERED, since="2.8.13")
 def command_(session: Session, args: list[bytes]) -> Reply:
     """Describes every command."""
-    return [details(declared) for declared in commands()]
+    describe = chosen(session.engine.version, details)
+    return [describe(declared) for declared in listed(session.engine.commands)]
+
+
+UNLISTED: Final = "unlisted"
+"""A flag of commands that work without being in the table that clients are told."""
+
+
+def listed(table: CommandTable) -> Iterator[Command]:
+    """The commands of a version that COMMAND tells of."""
+    return (declared for declared in commands(table.lookup) if UNLISTED not in declared.flags)
 
 
 @command("COMMAND COUNT", 2, FLAGS, acl="connection", since="2.8.13")
 def command_count(session: Session, args: list[bytes]) -> Reply:
     """Counts the commands of this server."""
-    return len(list(commands()))
+    return len(list(listed(session.engine.commands)))
 
 
 @command(
@@ -56,14 +66,17 @@ def command_info(session: Session, args: list[bytes]) -> Reply:
     """Describes the named commands, null for an unknown one; or all commands."""
     if len(args) == 2:
         return command_(session, args)
-    found = [named(name) for name in args[2:]]
-    return [None if declared is None else details(declared) for declared in found]
+    describe = chosen(session.engine.version, details)
+    found = [named(session.engine.commands, name) for name in args[2:]]
+    return [
+        None if declared is None or UNLISTED in declared.flags else describe(declared) for declared in found
+    ]
 
 
-def named(name: bytes) -> Command | None:
+def named(table: CommandTable, name: bytes) -> Command | None:
     """The command or ``command|subcommand`` with that name."""
     parent, bar, part = name.partition(b"|")
-    declared = find(LOOKUP, parent)
+    declared = find(table.lookup, parent)
     return find(declared.subcommands, part) if declared and bar else declared
 
 
@@ -78,7 +91,11 @@ def named(name: bytes) -> Command | None:
 )
 def command_list(session: Session, args: list[bytes]) -> Reply:
     """Lists the names of all commands and subcommands, or of those that pass a filter."""
-    everything = [each for declared in commands() for each in (declared, *commands(declared.subcommands))]
+    everything = [
+        each
+        for declared in commands(session.engine.commands.lookup)
+        for each in (declared, *commands(declared.subcommands))
+    ]
     if len(args) == 2:
         return [declared.name for declared in everything]
     if len(args) != 5 or args[2].upper() != b"FILTERBY" or args[3].upper() not in LIST_FILTERS:
@@ -118,7 +135,7 @@ LIST_FILTERS: Final = {b"MODULE": in_module, b"ACLCAT": in_category, b"PATTERN":
 )
 def command_getkeys(session: Session, args: list[bytes]) -> Reply:
     """Lists the keys in a request."""
-    return [key for key, _ in keys_in(args[2:])]
+    return [key for key, _ in keys_in(session.engine.commands, args[2:])]
 
 
 @command(
@@ -130,11 +147,11 @@ def command_getkeys(session: Session, args: list[bytes]) -> Reply:
 )
 def command_getkeysandflags(session: Session, args: list[bytes]) -> Reply:
     """Lists the keys in a request, each with how the command uses it."""
-    return [[key, flag_words(flags)] for key, flags in keys_in(args[2:])]
+    return [[key, flag_words(flags)] for key, flags in keys_in(session.engine.commands, args[2:])]
 
 
-def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
-    named = look_up(request)
+def keys_in(table: CommandTable, request: list[bytes]) -> list[tuple[bytes, str]]:
+    named = table.look_up(request)
     if named is None:
         raise CommandError(errors.NO_SUCH_COMMAND)
     if all(keys.flags == "not_key" for keys in named.keys):
@@ -152,7 +169,7 @@ def keys_in(request: list[bytes]) -> list[tuple[bytes, str]]:
 @command("COMMAND HELP", 2, FLAGS, acl="connection", since="5.0.0")
 def command_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"command"))
+    return list(help_on(session.engine.commands, b"command"))
 
 
 NOT_TOLD: Final = "may_replicate"

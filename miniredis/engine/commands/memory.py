@@ -53,4 +53,4 @@ def read_samples(words: list[bytes]) -> int:
 @command("MEMORY HELP", 2, "loading stale", acl="", since="4.0.0")
 def memory_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"memory"))
+    return list(help_on(session.engine.commands, b"memory"))

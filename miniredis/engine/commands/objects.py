@@ -83,4 +83,4 @@ def reference_count(value: Value) -> int:
 @command("OBJECT HELP", 2, "loading stale", acl="keyspace", since="6.2.0")
 def object_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"object"))
+    return list(help_on(session.engine.commands, b"object"))

@@ -161,4 +161,4 @@ def pubsub_shardnumsub(session: Session, args: list[bytes]) -> Reply:
 @command("PUBSUB HELP", 2, "loading stale", acl="", since="6.2.0")
 def pubsub_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"pubsub"))
+    return list(help_on(session.engine.commands, b"pubsub"))

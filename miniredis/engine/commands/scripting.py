@@ -173,4 +173,4 @@ def script_debug(session: Session, args: list[bytes]) -> Reply:
 @command("SCRIPT HELP", 2, "loading stale", acl="scripting", since="5.0.0")
 def script_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"script"))
+    return list(help_on(session.engine.commands, b"script"))

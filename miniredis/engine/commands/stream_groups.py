@@ -171,7 +171,7 @@ def xgroup_delconsumer(session: Session, args: list[bytes]) -> Reply:
 @command("XGROUP HELP", 2, "loading stale", acl="stream", since="5.0.0")
 def xgroup_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"xgroup"))
+    return list(help_on(session.engine.commands, b"xgroup"))
 
 
 @command(

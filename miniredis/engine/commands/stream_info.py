@@ -159,4 +159,4 @@ def consumer_in_full(consumer: Consumer, count: int | None) -> Map:
 @command("XINFO HELP", 2, "loading stale", acl="stream", since="5.0.0")
 def xinfo_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"xinfo"))
+    return list(help_on(session.engine.commands, b"xinfo"))

@@ -84,4 +84,4 @@ def slowlog_reset(session: Session, args: list[bytes]) -> Reply:
 @command("SLOWLOG HELP", 2, "loading stale", acl="", since="6.2.0")
 def slowlog_help(session: Session, args: list[bytes]) -> Reply:
     """Lists these subcommands."""
-    return list(help_on(b"slowlog"))
+    return list(help_on(session.engine.commands, b"slowlog"))

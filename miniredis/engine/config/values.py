@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..glob import compile_glob
+from ..version import DEFAULT, version_named
 from .table import ALIASES, DIRECTIVES, Directive
 
 __all__ = [
@@ -92,18 +93,27 @@ class Config:
         given: values by the directives' names; the others have redis-server's defaults. A value is a str, or
             a list of words as they stand after the name on a command line.
         file: the path of the configuration file that they come from; empty if there is none.
+        version: what the server answers as, a name of ``VERSIONS``.
 
     Attributes:
         given: the current names of the directives that were given.
         file: as above.
+        version: the ``Version`` of that name.
 
     Raises:
+        ValueError: there is no such version.
         ConfigurationError: there is no such directive, redis-server would refuse the value, too, or miniredis
             lacks the feature.
         TypeError: a value is neither a str nor a list of them.
     """
 
-    def __init__(self, given: Mapping[str, str | Sequence[str]] | None = None, *, file: str = "") -> None:
+    def __init__(
+        self,
+        given: Mapping[str, str | Sequence[str]] | None = None,
+        *,
+        file: str = "",
+        version: str = DEFAULT.name,
+    ) -> None:
         self._values = {name: directive.default for name, directive in DIRECTIVES.items()}
         self._integers: dict[str, int] = {}
         self._listeners: list[Callable[[], None]] = []
@@ -111,6 +121,7 @@ class Config:
         self._switches: dict[str, Callable[[str], None]] = {}
         self.given = frozenset(map(canonical, given or ()))
         self.file = file
+        self.version = version_named(version)
         for name, value in (given or {}).items():
             self._begin_with(name, value)
 

@@ -1,0 +1,157 @@
+"""What commands are like in other versions than the default one, where only their description differs.
+
+A row has versions, names of commands, and what is not as declared; ``registry.variant`` explains it. A
+command that does something else in another version says so beside itself, with ``in_versions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from .commands.introspection import details, words
+from .errors import ARGUMENTS_SHOWN, unknown_command, unknown_subcommand, until_nul
+from .gate import wrong_arity
+from .registry import Command, Keys, KeySpecification, KeywordKeys, instead_of, variant
+
+OLD: Final = "6.0-6.2"
+"""The versions in which a command knew its subcommands itself, and COMMAND told less of it."""
+
+POPS: Final = "blpop brpop brpoplpush blmove bzpopmin bzpopmax"
+EXPIRES: Final = "expire expireat pexpire pexpireat"
+
+RANDOM: Final = (
+    "client command dump hgetall hrandfield hscan info lastsave memory object pttl pubsub randomkey scan "
+    "sscan zscan slowlog spop srandmember time ttl xack xadd xautoclaim xclaim xinfo xpending xtrim "
+    "zrandmember"
+)
+
+
+def tips(policy: str) -> tuple[str, ...]:
+    return ("nondeterministic_output", f"request_policy:{policy}", "response_policy:special")
+
+
+LAST_WINS: Final = "Incomplete because duplicate {} options use last-wins; fall back to georadiusGetKeys"
+
+
+def radius(start: int, flags: str, notes: str = "") -> tuple[KeySpecification, ...]:
+    """The keys of GEORADIUS: what it reads, then where it stores."""
+    stores = (KeywordKeys(word, start, flags, notes=notes.format(word)) for word in ("STORE", "STOREDIST"))
+    return (Keys(1, "RO access"), *stores)
+
+
+def streams(start: int, what: str, function: str) -> KeySpecification:
+    """The keys of XREAD, as 8.0 remarks on them."""
+    notes = f"Incomplete because {what} can shift the STREAMS keyword; fall back to {function}GetKeys"
+    return KeywordKeys("STREAMS", start, "RO access incomplete", last=-1, limit=2, notes=notes)
+
+
+for versions, names, changes in (
+    # Flags, categories and arities until 6.2
+    (OLD, RANDOM, {"flags": "+random"}),
+    (OLD, "hkeys hvals keys sdiff sinter smembers sunion", {"flags": "+sort_for_script"}),
+    (OLD, f"{EXPIRES} xsetid", {"arity": 3}),
+    ("6.0", "psync", {"arity": 3}),
+    (OLD, "quit", {"flags": "+unlisted"}),
+    (OLD, "eval evalsha", {"flags": "-stale"}),
+    ("6.2", "script", {"flags": "+may_replicate"}),
+    (OLD, "client", {"flags": "+admin +noscript +loading +stale", "categories": "+connection"}),
+    (OLD, "config", {"flags": "+admin +noscript +loading +stale"}),
+    (OLD, "slowlog", {"flags": "+admin +loading +stale"}),
+    (OLD, "pubsub", {"flags": "+pubsub +loading +stale"}),
+    (OLD, "script", {"flags": "+noscript", "categories": "+scripting"}),
+    (OLD, "memory", {"flags": "+readonly +movablekeys"}),
+    (OLD, "object", {"flags": "+readonly", "categories": "+keyspace", "keys": (Keys(2, ""),)}),
+    (OLD, "xgroup", {"flags": "+write +denyoom", "categories": "+stream", "keys": (Keys(2, ""),)}),
+    (OLD, "xinfo", {"flags": "+readonly", "categories": "+stream", "keys": (Keys(2, ""),)}),
+    (OLD, "ping", {"flags": "+stale"}),
+    (OLD, "echo", {"flags": "-loading -stale"}),
+    (OLD, "select wait", {"categories": "-connection +keyspace"}),
+    (OLD, "role", {"categories": "-admin -dangerous +dangerous"}),
+    (OLD, "pfdebug", {"arity": -3}),
+    ("6.2", "reset", {"flags": "-no_auth"}),
+    ("6.0", "echo lastsave role time", {"flags": "+readonly"}),
+    ("6.0", "auth hello", {"flags": "+skip_monitor +skip_slowlog"}),
+    ("6.0", "eval evalsha", {"flags": "-skip_monitor"}),
+    ("6.0", "exec", {"flags": "+skip_monitor"}),
+    ("6.0", "hello", {"arity": -2}),
+    ("6.0", "lpop rpop", {"arity": 2}),
+    ("6.0", "pfdebug", {"flags": "-denyoom", "categories": "-hyperloglog", "keys": ()}),
+    ("6.0", "xtrim", {"arity": -2}),
+    # Since 7.2
+    ("7.2+", f"{POPS} wait", {"flags": "-noscript"}),
+    ("7.2+", "msetnx", {"tips": ()}),
+    ("7.2+", "randomkey", {"tips": tips("all_shards")}),
+    ("7.2+", "scan", {"tips": tips("special")}),
+    ("7.2+", "zrank zrevrank", {"arity": -3}),
+    ("7.4+ valkey-8.1+", "sinterstore", {"keys": (Keys(1, "OW update"), Keys(2, "RO access", last=-1))}),
+    ("7.4+ valkey-8.1+", "wait", {"flags": "+blocking"}),
+    ("8.0", "georadius", {"keys": radius(6, "OW update incomplete", LAST_WINS)}),
+    ("8.0", "georadiusbymember", {"keys": radius(5, "OW update incomplete", LAST_WINS)}),
+    ("8.0", "xread", {"keys": (streams(1, "a stream key named STREAMS (or options before it)", "xread"),)}),
+    ("8.0", "xreadgroup", {
+        "keys": (streams(4, "a consumer/group named STREAMS (or options before GROUP)", "xread"),)
+    }),
+    ("valkey-9.1+", "georadius", {"keys": radius(6, "OW update variable_flags")}),
+    ("valkey-9.1+", "georadiusbymember", {"keys": radius(5, "OW update variable_flags")}),
+    ("valkey-8.1+", "exec", {"flags": "-skip_slowlog +skip_commandlog"}),
+    ("valkey-8.1+", "multi watch", {"flags": "+no_multi"}),
+    ("valkey-9.1+", "select", {"flags": "+allow_busy"}),
+):  # fmt: skip
+    variant(versions, names, **changes)
+
+
+# What clients heard until 6.2
+
+NOT_YET: Final = {
+    "6.0": {"allow_busy", "blocking", "may_replicate", "no_async_loading", "no_mandatory_keys", "no_multi"},
+    "6.2": {"allow_busy", "blocking", "no_async_loading", "no_mandatory_keys", "no_multi"},
+}
+"""Flags that these versions did not tell of, although they did what the flags say."""
+
+
+@instead_of(unknown_command, OLD)
+def old_unknown_command(args: Sequence[bytes]) -> bytes:
+    shown = b""
+    for argument in args[1:]:
+        if len(shown) >= ARGUMENTS_SHOWN:
+            break
+        shown += b"`%b`, " % until_nul(argument)[: ARGUMENTS_SHOWN - len(shown)]
+    return b"ERR unknown command `%b`, with args beginning with: %b" % (until_nul(args[0]), shown)
+
+
+@instead_of(unknown_subcommand, "6.2")
+def old_unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
+    name = until_nul(subcommand)[:ARGUMENTS_SHOWN]
+    text = b"ERR Unknown subcommand or wrong number of arguments for '%b'. Try %b HELP."
+    return text % (name, command.upper())
+
+
+@instead_of(unknown_subcommand, "6.0")
+def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:
+    text = old_unknown_subcommand(command, subcommand)
+    return text.removesuffix(b".") if command == b"client" else text
+
+
+@instead_of(wrong_arity, OLD)
+def old_wrong_arity(command: Command, args: list[bytes]) -> bytes:
+    container, bar, _ = command.name.partition(b"|")
+    return old_unknown_subcommand(container, args[1]) if bar else wrong_arity(command, args)
+
+
+def described(hidden: set[str], declared: Command) -> list[object]:
+    name, arity, _, *rest = details(declared)
+    return [name, arity, words([flag for flag in declared.flags if flag not in hidden]), *rest[:4]]
+
+
+@instead_of(details, "6.0")
+@cache
+def details_of_6_0(declared: Command) -> list[object]:
+    return described(NOT_YET["6.0"], declared)
+
+
+@instead_of(details, "6.2")
+@cache
+def details_of_6_2(declared: Command) -> list[object]:
+    return described(NOT_YET["6.2"], declared)

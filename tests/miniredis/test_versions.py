@@ -1,0 +1,186 @@
+"""A server answers as the version it is told to: its commands and what COMMAND says of them, and its errors.
+
+What real servers say, of commands what 7.0 does not say as well, is in ``versions.json``; ``python -m tests.miniredis.test_versions NAME=PATH...`` asks all of
+them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import hiredis
+import pytest
+
+import miniredis
+from conformance.documents.recorded.player import RawClient
+from conformance.targets import target_named
+from miniredis.engine.version import DEFAULT, VERSIONS, versions_in
+
+RECORDED: Final = Path(__file__).with_name("versions.json")
+
+REQUESTS: Final = (
+    *("FOO a b", "FOO", "CLIENT FOO", "XGROUP FOO bar", "CONFIG GET", "OBJECT FREQ", "XGROUP", "GET"),
+    *("QUIT a", "GETEX k", "LPOP k 1", "EXPIRE k 1 NX", "HEXPIRE k 1 FIELDS 1 f"),
+)
+"""What every version is asked, besides COMMAND."""
+
+NOT_HERE: Final = (
+    "acl asking cluster clusterscan commandlog delifeq hgetdel hgetex hexpire hexpireat hexpiretime host: "
+    "hpersist hpexpire hpexpireat hpexpiretime hpttl hsetex httl latency lolwut migrate module msetex post "
+    "readonly readwrite restore-asking stralgo waitaof vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
+    "vrandmember vrem vsetattr vsim"
+).split()
+"""Commands that some version has and miniredis does not, as VERSIONS.md says; the others are compared."""
+
+PARTS_NOT_HERE: Final = {
+    *("client|no-touch", "client|setinfo", "client|capa", "client|import-source", "script|show"),
+    *("memory|doctor", "memory|malloc-stats", "memory|purge", "memory|stats"),
+}
+
+
+def ask(client: RawClient, request: str) -> Any:
+    """The reply, as JSON has it."""
+    reader = hiredis.Reader(encoding="utf-8", errors="backslashreplace")
+    client.send(request.encode() + b"\r\n")
+    while (answer := reader.gets()) is False:
+        reader.feed(client.socket.recv(1 << 20))
+    return f"-{answer}" if isinstance(answer, hiredis.ReplyError) else answer
+
+
+def comparable(info: list[Any]) -> list[Any]:
+    """What COMMAND says of one command; its sets have no order, and 6.0 tells of fewer things."""
+    name, arity, flags, first, last, step, categories, *more = info
+    rest = []
+    if more:
+        tips, keys, parts = more
+        rest = [sorted(tips), keys, sorted({part[0] for part in parts} - PARTS_NOT_HERE)]
+    return [name, arity, sorted(flags), first, last, step, sorted(categories), *rest]
+
+
+def told(address: tuple[str, int]) -> dict[str, Any]:
+    """What a server says of itself."""
+    client = RawClient(address)
+    table = sorted(map(comparable, ask(client, "COMMAND")))
+    replies = {}
+    for request in REQUESTS:
+        replies[request] = ask(client, request)
+        if request.startswith("QUIT"):
+            client.close()
+            client = RawClient(address)
+    client.close()
+    return {"commands": {each[0].lower(): each for each in table}, "replies": replies}
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def ours(version: str) -> Iterator[dict[str, Any]]:
+    with miniredis.start(version=version) as server:
+        yield told((server.host, server.port))
+
+
+@pytest.fixture
+def theirs(version: str) -> Any:
+    recorded = json.loads(RECORDED.read_text())
+    commands = recorded[DEFAULT.name]["commands"] | recorded[version]["commands"]
+    return {**recorded[version], "commands": {name: info for name, info in commands.items() if info}}
+
+
+def test_a_version_has_the_commands_of_a_real_server_with_their_arity_flags_categories_and_keys(
+    ours: dict[str, Any], theirs: dict[str, Any]
+) -> None:
+    of_redis = {name: info for name, info in ours["commands"].items() if not name.startswith("mq.")}
+    expected = {name: info for name, info in theirs["commands"].items() if name not in NOT_HERE}
+    assert of_redis.keys() == expected.keys()
+    assert [info for name, info in of_redis.items() if info != expected[name]] == []
+
+
+def test_a_version_refuses_what_it_does_not_know_in_the_words_of_a_real_server(
+    ours: dict[str, Any], theirs: dict[str, Any]
+) -> None:
+    known = {request: told for request, told in theirs["replies"].items() if "HEXPIRE" not in request}
+    assert {request: ours["replies"][request] for request in known} == known
+
+
+def test_hello_and_info_name_the_version(version: str) -> None:
+    with miniredis.start(version=version) as server, server.client() as client:
+        row = VERSIONS[version]
+        hello = client.execute_command("HELLO", "3")
+        assert (hello[b"server"], hello[b"version"]) == (row.product.encode(), row.own_number.encode())
+        info = client.info("server")
+        assert info["redis_version"] == row.number
+        assert info.get("valkey_version", "") == row.valkey
+        assert client.eval("return redis.REDIS_VERSION", 0) == row.number.encode()
+        assert client.command_count() == len(client.execute_command("COMMAND"))
+
+
+def test_servers_of_several_versions_run_side_by_side() -> None:
+    with ExitStack() as stack:
+        clients = {
+            name: stack.enter_context(stack.enter_context(miniredis.start(version=name)).client())
+            for name in VERSIONS
+        }
+        has_lcs = {
+            name: bool(client.execute_command("COMMAND INFO lcs")[0]) for name, client in clients.items()
+        }
+        assert has_lcs == {name: name not in {"6.0", "6.2"} for name in VERSIONS}
+
+
+def test_a_version_that_there_is_not_is_refused_with_the_list_of_those_that_there_are() -> None:
+    for make in (miniredis.start, miniredis.spawn):
+        with pytest.raises(
+            ValueError, match=r"there is no version '5\.0'; it is one of 6\.0, 6\.2, 7\.0, 7\.2"
+        ):
+            make(version="5.0")
+    with pytest.raises(ValueError, match="it is one of"):
+        miniredis.Config(version="7")
+    with pytest.raises(TypeError, match="start\\(\\) got engine and version"):
+        miniredis.start(engine=miniredis.Engine(), version="7.2")
+
+
+def test_a_spawned_server_has_a_version() -> None:
+    with miniredis.spawn(version="6.2") as server, server.client() as client:
+        assert client.info("server")["redis_version"] == "6.2.14"
+
+
+def test_a_range_of_versions_means_those_of_its_product_and_what_valkey_took_over() -> None:
+    def names(text: str) -> list[str]:
+        return [name for name, version in VERSIONS.items() if version in versions_in(text)]
+
+    assert names("6.0-6.2") == ["6.0", "6.2"]
+    assert names("7.2+") == ["7.2", "7.4", "8.0", "valkey-8.1", "valkey-9.1"]
+    assert names("7.4+") == ["7.4", "8.0"]
+    assert names("7.4 valkey-9.1+") == ["7.4", "valkey-9.1"]
+    assert DEFAULT.name == "7.0"
+
+
+def record(paths: list[str]) -> None:
+    """Asks real servers, each given as VERSION=PATH, and keeps what they say."""
+    recorded = {}
+    for each in paths:
+        with target_named(each).up() as address:
+            recorded[each.partition("=")[0]] = told((address.host, address.port))
+    base = recorded[DEFAULT.name]["commands"]
+    for facts in recorded.values():
+        if facts["commands"] is not base:
+            commands = {**dict.fromkeys(base), **facts["commands"]}
+            facts["commands"] = {name: info for name, info in commands.items() if info != base.get(name)}
+    lines = [
+        f'"{version}": {{"replies": {json.dumps(facts["replies"])},\n"commands": {{\n'
+        + ",\n".join(f'"{name}": {json.dumps(info)}' for name, info in facts["commands"].items())
+        + "\n}}"
+        for version, facts in sorted(recorded.items())
+    ]
+    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:])
