@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,6 +18,8 @@ from miniredis.journal.append_only import AppendOnlyFile
 from ...waiting import until
 from .memory_disk import MemoryDisk, MemoryFile, failing, works
 from .test_journal import Server, elements
+
+T = TypeVar("T")
 
 
 class Written:
@@ -96,4 +102,72 @@ def test_what_a_failed_sync_has_lost_is_there_after_the_disk_works_again_and_pow
     until(lambda: disk.is_durable, "is it on the disk")
     disk.lose_power(1)
     assert elements(disk) == acknowledged == [1, 2, 3, 6]
+    server.journal.close()
+
+
+class HeldTime:
+    """The time of the thread that syncs: it passes only when the test says so.
+
+    Attributes:
+        now: seconds.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        held = SimpleNamespace(Condition=lambda: HeldCondition(self), Thread=threading.Thread)
+        monkeypatch.setattr(append_only, "threading", held)
+        monkeypatch.setattr(append_only, "Machine", SimpleNamespace(monotonic=lambda: self.now))
+
+    def advance(self, seconds: float, server: Server) -> None:
+        """Returns when the thread has done all that is due."""
+        self.now += seconds
+        syncer: Any = server.journal._increments.file._syncer
+        if syncer._thread is not None:
+            with syncer._change:
+                syncer._change.notify_all()
+            until(syncer._change.is_waiting, "the thread waits for a later time")
+
+
+class HeldCondition(threading.Condition):
+    """A condition whose time limits are those of a held time; one thread waits for it."""
+
+    def __init__(self, time: HeldTime) -> None:
+        super().__init__()
+        self._time = time
+        self._awaited: Callable[[], bool] | None = None
+
+    def wait_for(self, predicate: Callable[[], T], timeout: float | None = None) -> T:
+        deadline = float("inf") if timeout is None else self._time.now + timeout
+        self._awaited = lambda: bool(predicate()) or self._time.now >= deadline
+        super().wait_for(self._awaited)
+        self._awaited = None
+        return predicate()
+
+    def is_waiting(self) -> bool:
+        """Whether the thread waits, and for something that is not true yet."""
+        with self:
+            return self._awaited is not None and not self._awaited()
+
+
+@pytest.mark.parametrize("losses", [50, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_power_loss_takes_nothing_that_is_older_than_two_seconds(
+    losses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any moment, also around rewritings."""
+    luck, time = random.Random(losses), HeldTime(monkeypatch)  # noqa: S311  (nothing here is secret)
+    disk = MemoryDisk()
+    server = Server(disk, appendfsync="everysec")
+    answered: list[float] = []
+    for number in range(losses):
+        assert server.ask("RPUSH", "l", number) == b":%d\r\n" % (number + 1)
+        answered.append(time.now)
+        if luck.random() < 0.1:
+            server.ask("BGREWRITEAOF")
+        time.advance(luck.random() * 0.6, server)
+        after = copy.deepcopy(disk)
+        after.lose_power(number)
+        found = elements(after)
+        old = sum(each < time.now - 2 for each in answered)
+        assert found == [*range(len(found))]
+        assert len(found) >= old, f"{old} of {number + 1} elements are old, and {len(found)} are there"
     server.journal.close()
