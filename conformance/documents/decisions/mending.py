@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count as numbers
 from itertools import product
 from typing import Any, Final
 from unittest import mock
@@ -12,6 +13,7 @@ from pressure import QueueDoesNotExistError
 from pressure.protocol import liveness
 
 from ...judging.environment import Environment, expect, expect_error
+from ...wire.gate import Gate
 from ..registry import check
 from ..state import (
     CONSUMER,
@@ -26,6 +28,7 @@ from ..state import (
     text,
 )
 from . import HOLD, RECEIVE, decided, ours
+from .moments import begin_delete
 
 INTERVAL: Final = 0.05
 """Seconds between two looks of our client at a holder, in place of five."""
@@ -235,6 +238,26 @@ def finishes_a_delete(env: Environment) -> None:
                 "what is told by force",
             )
             expect(count(env), 0, "keys that are left")
+
+
+@check("decided.repair-corrects")
+def ends_when_it_is_deleted_meanwhile(env: Environment) -> None:
+    """A Delete begins before any message of a repair, which ends; the next one finishes it."""
+    for moment in numbers(1):
+        gate = env.using(Gate(env.address))
+        with impatient(), env.ours("jobs", url=gate.url, prefix=env.prefix) as queue:
+            queue.create(3)
+            queue.put(b"v")
+            env.redis.delete(env.queue_key(":not_full"))
+            gate.arm(moment, lambda: begin_delete(env))
+            with suppress(QueueDoesNotExistError):
+                expect(told(queue.repair())[1], (), f"what is left by a repair, a Delete at message {moment}")
+            if gate.messages < moment:
+                expect(length(env, ":not_full"), 1, "elements of not_full after a repair without a Delete")
+                break
+            with suppress(QueueDoesNotExistError):
+                queue.repair()
+            expect(count(env), 0, f"keys after a Delete that began at message {moment} of a repair")
 
 
 @check("decided.repair-corrects")

@@ -164,6 +164,29 @@ def many_after_a_wait(env: Environment, queue: Any) -> None:
     expect(counters(env)[2:], [5, 5], "messages and bytes consumed")
 
 
+@check("decided.many")
+def many_fill_up_to_the_bound(env: Environment) -> None:
+    some = [b"%d" % number for number in range(4)]
+    for there, bound, putting in product(range(4), range(4), range(1, 5)):
+        with ours(env) as queue:
+            queue.create(bound)
+            for each in some[:there]:
+                queue.put(each, overfill=True)
+            room = putting if not bound else max(bound - there, 0)
+            what = f"{putting} put to {there} with a bound of {bound}"
+            if room < putting:
+                with expect_error(QueueFullError, what):
+                    queue.put_many(some[:putting], block=False)
+            else:
+                queue.put_many(some[:putting], block=False)
+            stored = some[:there] + some[: min(room, putting)]
+            expect(values(env), stored, f"what is stored of {what}")
+            if stored:
+                most = 1 + (there + putting) % 4
+                expect(queue.get_many(most), stored[:most], f"up to {most} of {stored}")
+            queue.delete()
+
+
 @check("decided.reliable-put-back")
 def large_messages_are_received(env: Environment) -> None:
     with ours(env) as queue:

@@ -387,7 +387,9 @@ def times_without_an_item_go(env: Environment) -> None:
     queue.push(*many)
     for _ in many:
         claim(queue)
-    env.redis.zadd(env.key("jobs:claims"), {f"gone {number}": number + 1 for number in range(130)})
+    late = server_time(env) + int(LONG)
+    times = {f"gone {number}": number + 1 if number < 130 else late + number for number in range(260)}
+    env.redis.zadd(env.key("jobs:claims"), times)
     expect(queue.requeue_stale(LONG), [], "what goes back of what was claimed just now")
     expect((processing(env), sorted(claims_of(env))), (many, sorted(many)), "what is in progress, and times")
     age(env, many[0], many[64], many[129])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import count as numbers
 from typing import Any, Final
 from unittest import mock
 
 from pressure import QueueAlreadyExistsError
+from pressure.kinds.kind import KindContext
 
 from ...judging.capabilities import has_no_reliable_queues
 from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
@@ -63,6 +68,60 @@ def pops(env: Environment) -> None:
     first = popped(queue, 2)
     second = exactly(1, queue.pop(5, timeout=PATIENCE), "messages of a pop of up to five of one")
     expect({each.id: each.data for each in (*first, *second)}, wanted, "ids and payloads")
+
+
+@check("reliable.pop")
+def pops_what_it_waited_for(env: Environment) -> None:
+    """Of one queue or of several: what comes meanwhile, with its time; and what is due, not before and when it is."""
+    for queues in (1, 2):
+        with unaided():
+            queue, *others = (env.kind("ReliableQueue", f"{queues} {number}") for number in range(queues))
+        pop = partial(pop_of, queue, *others)
+        for timeout in (0.0004, 0.05):
+            begin = time.monotonic()
+            expect(pop(timeout=timeout), [], f"what comes within {timeout} s, of {queues}")
+            waited = time.monotonic() - begin
+            expect(
+                timeout <= waited < PATIENCE,
+                True,
+                f"a pop with a timeout of {timeout} s ends after {waited} s",
+            )
+        for source in (queue, *others):
+            popping = env.start_blocked(pop)
+            before = server_time(env)
+            ids = source.push(b"v")
+            (found,) = exactly(1, popping.finish("a pop that waits"), "messages of a pop that waited")
+            told = (found.id, found.data, found.deliveries)
+            expect(told, (ids[0], b"v", 1), f"what a pop of {queues} got that waited")
+            expect_time(found.at, before, server_time(env))
+            before = server_time(env)
+            source.push(b"due", delay=0.05)
+            popping = env.start(pop)
+            (found,) = exactly(
+                1, popping.finish("a pop that waits until a message is due"), "messages that are due"
+            )
+            expect(found.data, b"due", "what is due")
+            expect_time(found.at, before + 50, server_time(env))
+
+
+def pop_of(queue: Any, *others: Any, timeout: float | None = None) -> list[Any]:
+    """What one queue or several give."""
+    if not others:
+        return list(queue.pop(timeout=timeout))
+    return [message for _, message in queue.pop_any(*others, timeout=timeout)]
+
+
+def expect_time(seconds: float, first: int, last: int) -> None:
+    """Fails unless a time is within these milliseconds of the server."""
+    is_within = first - 2 <= seconds * 1000 <= last + 2
+    expect(is_within, True, f"whether a message was delivered at {seconds} s, from {first} ms to {last} ms")
+
+
+@contextmanager
+def unaided() -> Iterator[None]:
+    """Our clients made in the block look again only when they are told or have found out that something comes."""
+    with mock.patch("pressure.kinds.kind.KindContext", partial(KindContext, slice=LONG)):
+        yield
 
 
 @module("reliable.pop-empty", "MQ.POP")
@@ -157,7 +216,8 @@ def inspects(env: Environment) -> None:
     popped(queue)
     expect(datas(queue.inspect(1, 5)), [b"3", b"4"], "from the second on")
     expect(datas(queue.inspect(1, 1)), [b"3"], "one, from the second on")
-    expect(datas(queue.inspect(-2, 1)), [b"3"], "from the last but one")
+    told = [(each.data, each.deliveries) for each in queue.inspect(-2, 1)]
+    expect(told, [(b"3", 0)], "from the last but one, and deliveries")
     expect(counts(queue), (3, 1, 0, 0), "undelivered, delivered, delayed, dead")
 
 

