@@ -102,7 +102,7 @@ __all__ = [
 
 _FLAVOURS: Final = ("aio", "trio")
 
-#: Names that are imported at their first use, and their modules. These need redis-py, which --help does not.
+#: Names that are imported at their first use, and their modules: --help needs none of them.
 _LATER: Final = {
     **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
     **dict.fromkeys(("InProgress", "Item"), "kinds"),

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..arguments import amount, as_program, count, output_file
 from ..arguments import unknown as nearest
@@ -13,7 +14,7 @@ from .chart import as_svg, groups_of
 from .guard import accept
 from .model import QUICK, Effort, Outcome, Row
 from .progress import shown
-from .report import as_json, markdown, table
+from .report import as_json, compared, markdown, table
 from .rows import ROWS
 from .runner import run
 
@@ -34,6 +35,10 @@ def parser() -> argparse.ArgumentParser:
     add("--strict", action="store_true", help="exit with status 1 if a ratio misses its target")
     add("--markdown", type=output_file, metavar="FILE", help="write the table to FILE, in Markdown")
     add("--json", type=output_file, metavar="FILE", help="write the results to FILE, in JSON")
+    add(
+        "--compare", type=Path, nargs=2, metavar=("BEFORE", "AFTER"),
+        help="instead: compare two files that --json has written, of two releases or commits",
+    )  # fmt: skip
     add(
         "--accept",
         action="store_true",
@@ -67,6 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if options.accept:
         return accept_costs()
+    if options.compare:
+        for line in compared(*map(document, options.compare)):
+            say(line)
+        return 0
     rows = chosen(options.rows)
     if options.list:
         for row in rows:
@@ -92,6 +101,14 @@ def draw(file: Path, outcomes: Sequence[Outcome]) -> None:
         file.write_text(as_svg(groups))
     else:
         say(f"--chart: {file} is not written, since none of these rows has a ratio")
+
+
+def document(file: Path) -> Any:
+    """What ``--json`` wrote into a file."""
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        parser().error(f"--compare: cannot read {file}: {error}")
 
 
 def accept_costs() -> int:

@@ -10,8 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
+
+import redis
 
 import pressure
 
@@ -22,9 +25,11 @@ from .workbench import Workbench
 
 __all__ = [
     "VALUE",
+    "beside_bare",
     "beside_multiprocessing",
     "between_processes",
     "between_processes_beside_multiprocessing",
+    "in_the_shell",
     "many",
     "pairs",
     "queue_at",
@@ -93,6 +98,46 @@ def many(count: int, *, scripts: bool) -> Measure:
                 yield Pair(rate(bench, once, count), rate(bench, in_and_out(other)))
 
     return measure
+
+
+def beside_bare(put: bool) -> Measure:
+    """Puts or gets of 100 bytes, beside redis-py's LPUSH or RPOP on the same server."""
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        value = b"x" * 100
+        with queue_at(bench, 0) as (queue, url), redis.Redis.from_url(url) as other:
+            ours: Callable[[], object] = partial(queue.put, value)
+            theirs: Callable[[], object] = partial(other.lpush, "list", value)
+            if not put:
+                values = [value] * (1000 + int(40_000 * bench.effort.seconds * bench.effort.pairs))  # enough
+                queue.put_many(values)
+                other.lpush("list", *values)
+                ours, theirs = queue.get, partial(other.rpop, "list")
+            for _ in bench.turns():
+                yield Pair(rate(bench, ours), rate(bench, theirs))
+
+    return measure
+
+
+def in_the_shell(bench: Workbench) -> Generator[Pair]:
+    """Lines a second through ``pressure put`` and ``pressure get``, and through ``get --run 1``."""
+    count = 1000 + bench.effort.scaled(int(19_000 * bench.effort.seconds))
+    lines = b"".join(b"%d\n" % number for number in range(count))
+    for _ in bench.turns():
+        rates = []
+        for options in ((), ("--run", "1")):
+            with queue_at(bench, 0) as (_, url):
+                begin = perf_counter()
+                command = [sys.executable, "-m", "pressure", "--url", url]
+                with subprocess.Popen(  # noqa: S603  (our own program)
+                    [*command, "put", "bench", "--quiet", "--close"], stdin=subprocess.PIPE
+                ) as source:
+                    source.communicate(lines)
+                get = [*command, "get", "bench", "--quiet", *options]
+                out = subprocess.run(get, stdout=subprocess.PIPE, check=True).stdout  # noqa: S603
+                rates.append(count / (perf_counter() - begin))
+                assert out == lines
+        yield Pair(*rates)
 
 
 def beside_multiprocessing(bench: Workbench) -> Generator[Pair]:

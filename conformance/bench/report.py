@@ -1,7 +1,8 @@
 """The outcomes as a table for people, in plain text or Markdown, and as JSON for programs.
 
-The JSON is an object: ``machine`` (an object of strings: ``system``, ``processor``, ``python``), ``effort``
-(an object of numbers: ``pairs``, ``seconds``, ``size``) and ``rows``, a list of objects with
+The JSON is an object: ``version`` (of this package), ``machine`` (an object of strings: ``system``,
+``processor``, ``python``), ``effort`` (an object of numbers: ``pairs``, ``seconds``, ``size``) and ``rows``,
+a list of objects with
 
 * ``name``, ``group``, ``what``, ``unit``, ``reference`` (empty if there is none): strings;
 * ``target``: an object of ``bound`` (a number), ``at_least`` (false: at most), and ``unit`` (empty if the
@@ -15,21 +16,48 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
+from statistics import median
 from typing import Any, Final
 
 from .model import Effort, Outcome
 
-__all__ = ["as_json", "markdown", "table"]
+__all__ = ["as_json", "compared", "markdown", "table"]
 
 HEADINGS: Final = ("row", "what", "ours", "reference", "ratio", "spread", "target", "")
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Lines of a table; a missed target is marked."""
-    rows = [HEADINGS, *(cells(outcome) for outcome in outcomes)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    return aligned([HEADINGS, *(cells(outcome) for outcome in outcomes)])
+
+
+def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of a table of the rows that two documents of ``as_json`` have: what became better or worse.
+
+    Rows with a reference are compared by their ratios, since two runs differ by more than the program. A
+    change is marked if no turn of one document is as good as any turn of the other.
+    """
+    old = {row["name"]: row for row in before["rows"]}
+    head = ("row", "what", before.get("version", "before"), after.get("version", "after"), "change", "")
+    return aligned([head, *(change(old[row["name"]], row) for row in after["rows"] if row["name"] in old)])
+
+
+def change(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    first, second = (row["ratios"] or [ours for ours, _ in row["pairs"]] for row in (before, after))
+    if not (first and second):
+        return after["name"], after["what"], "", "", "", "not measured in both"
+    old, new, told = median(first), median(second), ""
+    if min(first) > max(second) or max(first) < min(second):
+        told = "better" if (new > old) == after["target"]["at_least"] else "WORSE"
+    times = f"{new / old:.2f}" if old else ""
+    return after["name"], after["what"], number(old), number(new), times, told
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
@@ -75,6 +103,7 @@ def number(amount: float) -> str:
 def as_json(outcomes: Sequence[Outcome], effort: Effort) -> dict[str, Any]:
     """The document that the module describes."""
     return {
+        "version": version("pressure-queues"),
         "machine": {
             "system": platform.platform(),
             "processor": f"{platform.machine()}, {os.cpu_count()} processors",

@@ -23,15 +23,17 @@ from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per
 from .model import Measure, Row, Target
 from .queues import (
+    beside_bare,
     beside_multiprocessing,
     between_processes,
     between_processes_beside_multiprocessing,
+    in_the_shell,
     many,
     pairs,
 )
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
 from .spark import JOBS, beside_one_core, beside_redis_py
-from .starting import import_time, start_time
+from .starting import command_time, import_time, start_time
 
 __all__ = ["ROWS"]
 
@@ -227,6 +229,19 @@ def queue_rows() -> Iterator[Row]:
             f"pressure-multiprocessing{name}", "pressure", f"{what}, pressure", "values/s",
             "multiprocessing.Queue", Target(0.0), measure,
         )  # fmt: skip
+    for name, command, bound in (("put", "LPUSH", 0.8), ("get", "RPOP", 0.6)):
+        yield Row(
+            f"pressure-bare-{name}", "pressure", f"{name} of 100 bytes, pressure", "values/s",
+            f"redis-py, {command}", Target(bound), beside_bare(name == "put"),
+        )  # fmt: skip
+    yield Row(
+        "pressure-shell", "pressure", "lines through pressure put and pressure get", "lines/s", "get --run 1",
+        Target(6.0), in_the_shell,
+    )  # fmt: skip
+    yield Row(
+        "pressure-start", "pressure", "processor time of the command pressure exists", "ms", "python -c pass",
+        Target(120, at_least=False, unit="ms"), command_time,
+    )  # fmt: skip
     for peer in PEERS:
         yield Row(
             f"pressure-enqueue-{peer}", "pressure", "put, pressure", "values/s", f"enqueue, {peer}",

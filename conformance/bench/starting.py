@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator
+from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
 from typing import Final
 
@@ -17,7 +18,7 @@ from ..wire import PATIENCE, encode
 from .model import MissingError, Pair
 from .workbench import Workbench
 
-__all__ = ["import_time", "start_time"]
+__all__ = ["command_time", "import_time", "start_time"]
 
 START: Final = """
 import socket, time, miniredis
@@ -51,6 +52,23 @@ def start_time(bench: Workbench) -> Generator[Pair]:
         raise MissingError(str(error)) from None
     for _ in bench.turns():
         yield Pair(told_by(START) * 1000, spawned(executable) * 1000)
+
+
+def command_time(bench: Workbench) -> Generator[Pair]:
+    """Milliseconds of processor time that a subcommand of ``pressure`` takes, and an empty Python program."""
+    port = bench.server("redis-server").port
+    ask = ["-m", "pressure", "--port", str(port), "exists", "bench"]
+    for _ in bench.turns():
+        yield Pair(processor_time(ask) * 1000, processor_time(["-c", "pass"]) * 1000)
+
+
+def processor_time(arguments: list[str]) -> float:
+    """Seconds of processor time that a run of Python takes, once its bytecode is there."""
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    before = getrusage(RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def import_time(bench: Workbench) -> Generator[Pair]:

@@ -1,6 +1,6 @@
 """One call of the command: its arguments, its connections, and functions that print its answers.
 
-All subcommands import this module, so it imports redis-py only when a queue is opened.
+All subcommands import this module, so it imports what a queue needs only when one is opened.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ In ``Arguments``, a key is the argument's flags, or its name if it has no flags;
 To add a subcommand: write a function that takes a ``Call`` and returns the exit status, and add a row to
 ``COMMANDS``.
 
-Nothing here imports redis-py, so help, completion and errors about arguments are fast.
+Nothing here imports what a queue needs, so help, completion and errors about arguments are fast.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ def outcome(target: Target, *pairs: Pair, **fields: str) -> Outcome:
     "group",
     [
         *("hand-over", "expiring", "kinds", "healing-own"),
+        *("pressure-bare-put", "pressure-bare-get", "pressure-shell", "pressure-start"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
             for name in (
@@ -51,6 +52,7 @@ def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: P
     assert command.main(["--rows", group, *TINY, "--json", str(found), "--markdown", str(drawn)]) == 0
     document = json.loads(found.read_text())
     assert document["effort"] == {"pairs": 1, "seconds": 0.01, "size": 0.001}
+    assert document["version"]
     assert document["machine"].keys() == {"system", "processor", "python"}
     for each in document["rows"]:
         assert each["verdict"] in {"met", "missed", "not available"}, each
@@ -81,6 +83,29 @@ def test_redis_benchmark_measures_a_rate_for_both_servers(tmp_path: Path) -> Non
             pytest.skip(each["reason"])
         assert each["ours"] > 0
         assert each["theirs"] > 0
+
+
+def test_two_documents_are_compared_by_their_ratios_turn_by_turn(tmp_path: Path, capsys: Any) -> None:
+    more, less = Target(1), Target(1, at_least=False)
+    for target, first, second, told in (
+        (more, (Pair(1, 1), Pair(1.2, 1)), (Pair(40, 20), Pair(60, 20)), "2.27 better"),
+        (more, (Pair(2, 1),), (Pair(1, 1),), "0.50 WORSE"),
+        (less, (Pair(2, 1),), (Pair(1, 1),), "0.50 better"),
+        (less, (Pair(2, None),), (Pair(3, None),), "1.50 WORSE"),
+        (more, (Pair(1, 1), Pair(3, 1)), (Pair(2, 1), Pair(4, 1)), "1.50"),
+        (more, (Pair(1, 1),), (), "not measured in both"),
+    ):
+        files = [tmp_path / "before.json", tmp_path / "after.json"]
+        for file, pairs in zip(files, (first, second), strict=True):
+            file.write_text(json.dumps(as_json([outcome(target, *pairs)], EFFORT)))
+        assert command.main(["--compare", *map(str, files)]) == 0
+        assert " ".join(capsys.readouterr().out.splitlines()[1].split()).endswith(told)
+
+
+def test_a_file_that_cannot_be_compared_is_refused(tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--compare", str(tmp_path / "nothing"), str(tmp_path / "nothing")])
+    assert "--compare: cannot read" in capsys.readouterr().err
 
 
 def test_a_missed_target_is_shown_as_such() -> None:
