@@ -36,6 +36,8 @@ _ADMITS: Final = hasattr(datasource.DataSourceStreamReader, "getDefaultReadLimit
 
 _VALUES: Final = {"binary": "BINARY", "text": "STRING"}
 _COLUMNS: Final = "position BIGINT, id STRING, value {value}, enqueued TIMESTAMP, deliveries INT"
+#: With malformed=keep: the bytes of a message that is not in the format, and why it is not.
+_KEPT: Final = ", raw BINARY, reason STRING"
 
 
 class PressureDataSource(DataSource):
@@ -57,9 +59,9 @@ class PressureDataSource(DataSource):
             raise OptionError(
                 "option schema is missing: the fields of a JSON message, such as 'user STRING, n INT'"
             )
-        _check_server(options)
+        _check_server(options, reading=True)
         value = _VALUES.get(options.format) or f"STRUCT<{options.schema}>"
-        return _COLUMNS.format(value=value)
+        return _COLUMNS.format(value=value) + (_KEPT if options.malformed == "keep" else "")
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for ``spark.read``."""
@@ -97,10 +99,10 @@ class PressureDataSource(DataSource):
         return StreamWriter(self._chosen)
 
 
-def _check_server(options: Options) -> None:
+def _check_server(options: Options, *, reading: bool = False) -> None:
     server = QueueServer(options)
     try:
-        server.check()
+        server.check(reading=reading)
     finally:
         server.close()
 
@@ -108,6 +110,7 @@ def _check_server(options: Options) -> None:
 def _checked(schema: StructType, options: Options) -> StructType:
     """The schema. Raises OptionError if it is not that of the data source."""
     names = ["position", "id", "value", "enqueued", "deliveries"]
+    names += ["raw", "reason"] if options.malformed == "keep" else []
     if schema.fieldNames() != names:
         raise OptionError(
             f"a queue has the columns {', '.join(names)}; leave out .schema(...), and give the fields of "

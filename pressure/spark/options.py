@@ -20,7 +20,8 @@ from pressure.spark.errors import OptionError
 KINDS: Final = ("pressure", "backup", "reliable")
 FORMATS: Final = ("binary", "text", "json")
 DELIVERIES: Final = ("exactly_once", "plain")
-MALFORMED: Final = ("fail", "null")
+MALFORMED: Final = ("fail", "null", "keep")
+MISSING: Final = ("fail", "empty")
 
 #: The most rows of a micro-batch by default, if Spark can limit them.
 ROWS: Final = 250_000
@@ -40,6 +41,7 @@ class Options:
         format: One of ``FORMATS``.
         schema: With JSON, the fields of the payload as DDL.
         malformed: One of ``MALFORMED``: what to do with a payload that is not in the format.
+        missing: One of ``MISSING``: what a backup or reliable queue is that has no key.
         envelope: Whether items of a backup queue carry an identifier of their own.
         snapshot: Whether a batch read sees the queue at one moment.
         delivery: One of ``DELIVERIES``.
@@ -59,6 +61,7 @@ class Options:
     format: str = "binary"
     schema: str | None = None
     malformed: str = "fail"
+    missing: str = "fail"
     envelope: bool = False
     snapshot: bool = True
     delivery: str = "exactly_once"
@@ -152,6 +155,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "format": Option("format", _one_of(FORMATS)),
     "schema": Option("schema", _text),
     "malformed": Option("malformed", _one_of(MALFORMED)),
+    "missing": Option("missing", _one_of(MISSING)),
     "envelope": Option("envelope", _yes),
     "snapshot": Option("snapshot", _yes),
     "delivery": Option("delivery", _one_of(DELIVERIES)),

@@ -5,22 +5,22 @@ To add a format: add a row to ``FORMATS``.
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
-import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pressure.spark import json_values
 from pressure.spark.errors import PayloadError
 from pressure.spark.options import Options
 from pressure.spark.rows import Rows
 
-#: The most rows of an Arrow record batch.
+#: The most rows of an Arrow record batch, and the most bytes of its values: a column has room for 2 GB.
 TOGETHER: Final = 10_000
+TOGETHER_BYTES: Final = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,14 @@ class Format:
 
     Attributes:
         column: Converts payloads to a column of a type; raises an error if one is not in the format.
-        one: Converts one payload to a value; raises ValueError if it is not in the format.
+        one: Makes, for a type, a function that converts one payload; it raises an error if it is not in the
+            format.
         values: Converts the rows of a record batch to payloads.
         types: The possible types of the column that is written; None if all columns are written.
     """
 
     column: Callable[[Sequence[bytes], Any], Any]
-    one: Callable[[bytes], Any]
+    one: Callable[[Any], Callable[[bytes], Any]]
     values: Callable[[Any], list[bytes | None]]
     types: tuple[str, ...] | None
 
@@ -48,32 +49,17 @@ def _text(values: Sequence[bytes], _: Any) -> Any:
     return pa.array(values, pa.binary()).cast(pa.string())
 
 
-def _json(values: Sequence[bytes], type: Any) -> Any:  # noqa: A002, it is one
-    return pa.array([json.loads(value) for value in values], type)
-
-
 def _payloads(batch: Any) -> list[bytes | None]:
     found: list[bytes | None] = batch.column("value").cast(pa.binary()).to_pylist()
     return found
 
 
-def _objects(batch: Any) -> list[bytes | None]:
-    return [json.dumps(row, default=_plain, ensure_ascii=False).encode() for row in batch.to_pylist()]
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON cannot represent, in the usual textual form."""
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, decimal.Decimal):
-        return str(value)
-    raise PayloadError(f"JSON cannot hold a value of type {type(value).__name__}; cast it first")
-
-
 FORMATS: Final[dict[str, Format]] = {
-    "binary": Format(_binary, bytes, _payloads, ("binary", "string")),
-    "text": Format(_text, bytes.decode, _payloads, ("string",)),
-    "json": Format(_json, json.loads, _objects, None),
+    "binary": Format(_binary, lambda _: bytes, _payloads, ("binary", "string")),
+    "text": Format(_text, lambda _: bytes.decode, _payloads, ("string",)),
+    "json": Format(
+        json_values.read_together, json_values.reader_of, lambda batch: [*json_values.objects_of(batch)], None
+    ),
 }
 
 
@@ -84,18 +70,35 @@ def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, Rows]])
         PayloadError: A payload is not in the format, and the option ``malformed`` is ``fail``.
     """
     for first, rows in found:
-        for start in range(0, len(rows), TOGETHER):
-            yield _batch(options, schema, first + start, rows.part(start, start + TOGETHER))
+        for start, end in _parts(rows):
+            yield _batch(options, schema, first + start, rows.part(start, end))
+
+
+def _parts(rows: Rows) -> Iterator[tuple[int, int]]:
+    """Where to divide rows into record batches."""
+    start = size = 0
+    for at, value in enumerate(rows.values):
+        if at > start and (at - start == TOGETHER or size + len(value) > TOGETHER_BYTES):
+            yield start, at
+            start, size = at, 0
+        size += len(value)
+    if start < len(rows):
+        yield start, len(rows)
 
 
 def _batch(options: Options, schema: Any, first: int, rows: Rows) -> Any:
+    count, kept = len(rows), options.malformed == "keep"
+    values, reasons = _column(options, schema.field("value").type, first, rows.values)
     columns = [
-        pa.array(range(first, first + len(rows)), pa.int64()),
-        _or_nulls(rows.ids, len(rows), pa.string()),
-        _column(options, schema.field("value").type, first, rows.values),
-        _or_nulls(rows.enqueued, len(rows), pa.timestamp("ms")).cast(schema.field("enqueued").type),
-        _repeated(rows.deliveries, len(rows), pa.int32()),
+        pa.array(range(first, first + count), pa.int64()),
+        _or_nulls(rows.ids, count, pa.string()),
+        values,
+        _or_nulls(rows.enqueued, count, pa.timestamp("ms")).cast(schema.field("enqueued").type),
+        _repeated(rows.deliveries, count, pa.int32()),
     ]
+    if kept:
+        raw = [rows.values[at] if at in reasons else None for at in range(count)]
+        columns += [pa.array(raw, pa.binary()), pa.array(map(reasons.get, range(count)), pa.string())]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -107,29 +110,39 @@ def _repeated(values: Sequence[int] | int, count: int, type: Any) -> Any:  # noq
     return pa.repeat(pa.scalar(values, type), count) if isinstance(values, int) else pa.array(values, type)
 
 
-def _column(options: Options, type: Any, first: int, values: Sequence[bytes]) -> Any:  # noqa: A002
-    form = FORMATS[options.format]
-    try:
-        return form.column(values, type)
-    except (ValueError, TypeError, pa.ArrowException):
-        return pa.array(_one_by_one(options, type, first, values), type)
+def _column(
+    options: Options,
+    type: Any,  # noqa: A002
+    first: int,
+    values: Sequence[bytes],
+) -> tuple[Any, dict[int, str]]:
+    """The column, and why payloads that are not in the format are null in it, by their index.
 
-
-def _one_by_one(options: Options, type: Any, first: int, values: Sequence[bytes]) -> Iterator[Any]:  # noqa: A002
-    """The values; those that are not in the format are None, or an error with ``malformed=fail``."""
+    A producer decides what a payload is, and no payload may end the query in another way than ``fail`` says:
+    hence ``Exception``, as parsers raise OverflowError and RecursionError, too.
+    """
     form = FORMATS[options.format]
-    for place, value in enumerate(values, first):
+    with suppress(Exception):
+        return form.column(values, type), {}
+    read = form.one(type)
+    with suppress(Exception):
+        return pa.array([read(value) for value in values], type), {}
+    found, reasons = list[Any](), dict[int, str]()
+    for at, value in enumerate(values):
         try:
-            found = form.one(value)
-            pa.array([found], type)
-        except (ValueError, TypeError, pa.ArrowException) as error:
+            one = read(value)
+            pa.array([one], type)
+            found.append(one)
+        except Exception as error:
+            reasons[at] = str(error)[:200] or error.__class__.__name__
+            found.append(None)
             if options.malformed == "fail":
                 raise PayloadError(
-                    f"queue {options.queue!r}: the row at position {place} is not {options.format} of the "
-                    f"schema: {value[:80]!r} ({str(error)[:200]}); malformed=null reads such rows as null"
+                    f"queue {options.queue!r}: the row at position {first + at} is not {options.format} of "
+                    f"the schema: {value[:80]!r} ({reasons[at]}); malformed=null reads such rows as null, "
+                    "and malformed=keep adds columns with their bytes and the reason"
                 ) from None
-            found = None
-        yield found
+    return pa.array(found, type), reasons
 
 
 def check_columns(options: Options, columns: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 from pressure.spark.lua import Step
 from pressure.spark.options import Options
 from pressure.spark.places import Places, places_of
+from pressure.text import printable
 
 T = TypeVar("T")
 
@@ -90,8 +91,13 @@ class QueueServer:
                 self._backend = "module" if has else "stream"
         return self._backend
 
-    def check(self) -> None:
+    def check(self, *, reading: bool = False) -> None:
         """Check that a queue of kind ``pressure`` exists, or that the key of another kind has the right type.
+
+        Args:
+            reading: Whether a queue of another kind must have messages now, or be known to Spark. Such a
+                queue is made by its first message, and an empty list is no key: nothing else tells it from a
+                wrong name.
 
         Raises:
             QueueDoesNotExistError: The queue was not created.
@@ -101,7 +107,13 @@ class QueueServer:
             if not self.ask((b"EXISTS", self.places.main + b":bound"))[0]:
                 raise QueueDoesNotExistError(f"queue {self.places.keys} does not exist; create it first")
             return
-        (kind,) = self.ask((b"TYPE", self.places.main))
+        known = (self.places.beside("source"), self.places.pending)
+        kind, count = self.ask((b"TYPE", self.places.main), (b"EXISTS", *known))
+        if reading and kind == b"none" and not count and self.options.missing == "fail":
+            raise QueueDoesNotExistError(
+                f"queue {self.places.keys} does not exist: there is no key {printable(self.places.main)}, so "
+                "it never had a message or has none any more; missing=empty reads it as one without messages"
+            )
         if kind not in (b"none", *_TYPES[self.places.kind]):
             raise PressureError(
                 f"queue {self.places.keys}: its key holds a {kind.decode()}, so it is no "

@@ -13,6 +13,7 @@ from pressure.spark import OptionError
 from pressure.spark.options import options_of
 from pressure.spark.places import places_of
 from pressure.spark.server import QueueServer
+from pressure.spark.source import Source
 
 from .conftest import Place
 
@@ -70,7 +71,21 @@ def test_a_pressure_queue_must_exist_before_it_is_used(place: Place) -> None:
         with pytest.raises(QueueDoesNotExistError, match="create it first"):
             missing.check()
     else:
-        missing.check()  # these begin with their first message
+        missing.check()  # these begin with their first message, which a writer puts
+        with pytest.raises(QueueDoesNotExistError, match="missing=empty"):
+            missing.check(reading=True)
+        QueueServer(place.options(queue="no such queue", missing="empty")).check(reading=True)
+
+
+def test_a_queue_that_a_stream_has_emptied_still_exists(place: Place) -> None:
+    place.put(b"a")
+    QueueServer(place.options()).check(reading=True)
+    source = Source(place.options())
+    source.advance(0, None)
+    QueueServer(place.options()).check(reading=True)
+    source.acknowledge(1)
+    source.leave()
+    QueueServer(place.options()).check(reading=True)
 
 
 def test_a_key_that_holds_another_type_is_reported(place: Place) -> None:

@@ -17,6 +17,7 @@ payloads: Any = pytest.importorskip("pressure.spark.payloads")
 
 STRUCT = pa.struct([("user", pa.string()), ("n", pa.int32())])
 TYPES = {"binary": pa.binary(), "text": pa.string(), "json": STRUCT}
+KEPT = [("raw", pa.binary()), ("reason", pa.string())]
 
 
 def options(form: str = "binary", **more: str) -> Options:
@@ -90,6 +91,109 @@ def test_a_payload_that_is_not_in_the_format_is_an_error_or_null(form: str, good
     found = read(form, good, bad, good, malformed="null")
     assert found[1] is None
     assert found[0] == found[2] is not None
+
+
+KIND_OF_ERROR = [
+    (pa.int64(), b'{"x": 1180591620717411303424}'),  # OverflowError
+    (pa.int64(), b"[" * 100_000),  # RecursionError
+    (pa.int64(), b'{"x": ' + b"9" * 5000 + b"}"),
+    (pa.int64(), b'{"x": 5.5}'),
+    (pa.int64(), b'{"x": 1e999}'),
+    (pa.int64(), b'{"x": 9007199254740993.0}'),  # which a float cannot hold
+    (pa.int64(), b'{"x": true}'),
+    (pa.float64(), b'{"x": 1e999}'),
+    (pa.float64(), b'{"x": NaN}'),
+    (pa.float64(), b'{"x": true}'),
+    (pa.float32(), b'{"x": 1e300}'),
+    (pa.timestamp("us", "UTC"), b'{"x": 1772452800}'),
+    (pa.timestamp("us", "UTC"), b'{"x": "2026-03-02T12:00:00"}'),
+    (pa.timestamp("us"), b'{"x": "2026-03-02T12:00:00Z"}'),
+    (pa.timestamp("us"), b'{"x": "2026-03-02T12:00:00.1234567"}'),
+    (pa.date32(), b'{"x": 5}'),
+    (pa.decimal128(5, 2), b'{"x": 1.555}'),
+    (pa.decimal128(5, 2), b'{"x": "one"}'),
+    (pa.decimal128(5, 2), b'{"x": 1e999999999}'),
+    (pa.list_(pa.string()), b'{"x": "abc"}'),
+    (pa.string(), b'{"x": "\\ud800"}'),
+    (pa.string(), b'{"x": "\xff"}'),
+    (pa.string(), b'{"x": "a"} {"x": "b"}'),
+    (pa.string(), b'{"x":'),
+    (pa.string(), b""),
+]
+
+
+@pytest.mark.parametrize(("kind", "bad"), KIND_OF_ERROR, ids=lambda each: str(each)[:40])
+def test_no_payload_ends_a_query_and_none_is_changed_silently(kind: Any, bad: bytes) -> None:
+    form = pa.schema([*schema("json").set(2, pa.field("value", pa.struct([("x", kind)]))), *KEPT])
+    chosen = options("json", malformed="keep")
+    values = [b"{}", bad, b"}", b'{"y": NaN}', b"{}"]
+    (batch,) = payloads.batches_of(chosen, form, iter([(0, Rows(values))]))
+    assert batch.column("value").to_pylist() == [{"x": None}, None, None, None, {"x": None}]
+    assert batch.column("raw").to_pylist() == [None, bad, b"}", b'{"y": NaN}', None]
+    assert [bool(each) for each in batch.column("reason").to_pylist()] == [False, True, True, True, False]
+
+
+def test_two_halves_of_a_message_are_not_read_as_one() -> None:
+    assert read("json", b'{"n":', b"1} {}", malformed="null") == [None, None]
+    assert read("json", b'{"n": 1} {}', b"", malformed="null") == [None, None]
+
+
+DEEP = b'{"n": 1, "other": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_001
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"n": 1, "n": 1}',
+        b' {"n": 1}',
+        b'{"n": 1.0}',
+        b'{"n": 1, "other": "NaN"}',
+        b'{"n": 1, "o": 1e999}',
+        DEEP,
+    ],
+    ids=lambda value: value[:30].decode(),
+)
+def test_a_message_is_read_alike_whichever_are_beside_it(value: bytes) -> None:
+    for others in ([], [b'{"n": 2}'], [b"{"], [b"null"]):
+        assert read("json", value, *others, malformed="null")[0] == {"user": None, "n": 1}
+
+
+def test_a_record_batch_has_a_limit_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payloads, "TOGETHER_BYTES", 10)
+    rows = Rows([b"a" * 6, b"b" * 4, b"c", b"d" * 20, b"e"])
+    batches = payloads.batches_of(options(), schema("binary"), iter([(5, rows)]))
+    found = [[(row["position"], len(row["value"])) for row in batch.to_pylist()] for batch in batches]
+    assert found == [[(5, 6), (6, 4)], [(7, 1)], [(8, 20)], [(9, 1)]]
+
+
+READ_AS_WRITTEN = [
+    (pa.timestamp("us", "UTC"), dt.datetime(2026, 3, 2, 12, 0, 0, 5, dt.UTC)),
+    (pa.timestamp("us"), dt.datetime(2026, 3, 2, 12)),
+    (pa.date32(), dt.date(2026, 3, 2)),
+    (pa.time64("us"), dt.time(12, 30)),
+    (pa.decimal128(38, 20), decimal.Decimal("-123456789012345678.00000000000000000001")),
+    (pa.map_(pa.string(), pa.float64()), [("a", 1.5), ("b", float("inf")), ("c", None)]),
+    (pa.map_(pa.int64(), pa.map_(pa.string(), pa.date32())), [(1, [("", dt.date(2026, 3, 2))])]),
+    (pa.list_(pa.struct([("f", pa.float32())])), [{"f": 0.5}, {"f": float("-inf")}, None]),
+    (pa.float64(), 0.1),
+    (pa.int64(), -(2**63)),
+    (pa.bool_(), True),
+    (pa.string(), "NaN\n\u2028"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), READ_AS_WRITTEN, ids=lambda each: str(each)[:40])
+def test_json_reads_all_that_it_writes(kind: Any, value: Any) -> None:
+    table = {"x": pa.array([value, None], kind)}
+    lines, _ = written(options("json"), table)
+    form = schema("json").set(2, pa.field("value", pa.struct([("x", kind)])))
+    (batch,) = payloads.batches_of(options("json"), form, iter([(0, Rows(lines))]))
+    assert batch.column("value").to_pylist() == [{"x": value}, {"x": None}]
+
+
+def test_numbers_that_json_does_not_have_are_written_as_texts() -> None:
+    lines, _ = written(options("json"), {"x": [float("nan"), float("-inf"), 1.0]})
+    assert lines == [b'{"x": "NaN"}', b'{"x": "-Infinity"}', b'{"x": 1.0}']
 
 
 def written(chosen: Options, *tables: Any) -> tuple[list[bytes], Any]:

@@ -1,0 +1,248 @@
+"""JSON messages as Arrow columns and back: what is written is read again, and nothing is changed silently.
+
+Arrow's own parser reads most messages. Those that it refuses are read by Python's parser, which accepts more:
+white space around a message, a field that stands twice (the last counts), dates, decimals, maps.
+
+Rules:
+    - A number that a column cannot hold is refused, not cut. A fraction in DOUBLE and FLOAT is rounded.
+    - NaN and Infinity are no JSON. They are written as texts, and read from these texts.
+    - A message is read alike whichever messages are beside it.
+
+To add a type: add a row to ``_READERS``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import io
+import json
+import math
+import re
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NoReturn, TypeAlias
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+from pressure.spark.errors import PayloadError
+
+#: Converts a value of Python's JSON parser; raises ValueError if the column cannot hold it unchanged.
+Read: TypeAlias = Callable[[Any], Any]
+
+#: Whole numbers below this are exact as float, too.
+_EXACT: Final = 2**53
+#: The most bytes that Arrow parses at once.
+_BLOCK: Final = 1 << 28
+_NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def read_together(values: Sequence[bytes], type: Any) -> Any:  # noqa: A002, it is one
+    """The column of messages; raises an error of Arrow or ValueError if Arrow cannot read each of them."""
+    if not _plain(type):
+        raise ValueError("for Python's parser")
+    # A message ends with a brace and the next one begins with one, so none can continue in the next.
+    if not all(value.startswith(b"{") and value.endswith(b"}") for value in values):
+        raise ValueError("for Python's parser")
+    data = b"\n".join(values)
+    if len(data) > _BLOCK or b"NaN" in data or b"Inf" in data:
+        raise ValueError("for Python's parser")
+    data.decode()  # which Arrow does not check
+    table = pj.read_json(
+        io.BytesIO(data),
+        read_options=pj.ReadOptions(use_threads=False, block_size=len(data) + 1),
+        parse_options=pj.ParseOptions(
+            explicit_schema=pa.schema(list(type)), unexpected_field_behavior="ignore"
+        ),
+    )
+    if table.num_rows != len(values):
+        raise ValueError("a message is more than one value")
+    columns = [table.column(at).combine_chunks() for at in range(table.num_columns)]
+    return pa.StructArray.from_arrays(columns, fields=list(type))
+
+
+def reader_of(type: Any) -> Callable[[bytes], Any]:  # noqa: A002
+    """A function that converts one message to a value of the column; it raises an error if it cannot."""
+    read, fraction = _read(type), decimal.Decimal if "decimal" in str(type) else float
+
+    def one(value: bytes) -> Any:
+        try:
+            return read(json.loads(value, parse_float=fraction, parse_constant=_refuse))
+        except Exception as error:
+            try:
+                return read_together([value], type)[0].as_py()  # Arrow reads arrays that are nested deeper
+            except Exception:
+                raise error from None
+
+    return one
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _plain(type: Any) -> bool:  # noqa: A002
+    """Whether Arrow reads this type by the rules of this module."""
+    if pa.types.is_struct(type):
+        names = [field.name for field in type]
+        return (
+            0 < len(names) == len(set(names)) and all(field.nullable and _plain(field.type) for field in type)
+        )  # fmt: skip
+    if pa.types.is_list(type):
+        return type.value_field.nullable and _plain(type.value_type)
+    exact = pa.types.is_boolean, pa.types.is_signed_integer, pa.types.is_float64, pa.types.is_string
+    return any(each(type) for each in exact)
+
+
+def _expect(value: Any, *types: type) -> Any:
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise ValueError(f"not a {' or '.join(each.__name__ for each in types)}: {str(value)[:80]}")
+    return value
+
+
+def _whole(value: Any) -> int:
+    _expect(value, int, float, decimal.Decimal)
+    if not isinstance(value, int) and not (abs(value) < _EXACT and value == int(value)):
+        raise ValueError(f"not a whole number: {value}")
+    return int(value)
+
+
+def _double(value: Any) -> float:
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return _NOT_FINITE[value]
+    found = float(_expect(value, int, float, decimal.Decimal))
+    if math.isinf(found):
+        raise ValueError("a number is too large")
+    return found
+
+
+def _float(value: Any) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", _double(value)))[0])
+
+
+def _decimal(value: Any) -> decimal.Decimal:
+    try:
+        return decimal.Decimal(_expect(value, int, str, decimal.Decimal))
+    except decimal.InvalidOperation:
+        raise ValueError(f"not a number: {value[:80]}") from None
+
+
+def _time_of(zone: bool) -> Read:
+    def read(value: Any) -> dt.datetime:
+        text: str = _expect(value, str)
+        if re.search(r"[.,]\d{6}\d*[1-9]", text):
+            raise ValueError(f"a time with more than six digits of a second: {text[:80]}")
+        found = dt.datetime.fromisoformat(text)
+        if (found.tzinfo is not None) != zone:
+            raise ValueError(
+                f"a time {'without' if zone else 'with'} a time zone: {text[:80]}; "
+                f"read it as {'TIMESTAMP_NTZ' if zone else 'TIMESTAMP'}"
+            )
+        return found
+
+    return read
+
+
+def _array(type: Any) -> Read:  # noqa: A002
+    read = _field(type.value_field)
+    return lambda value: [read(each) for each in _expect(value, list)]
+
+
+def _struct(type: Any) -> Read:  # noqa: A002
+    fields = [(field.name, _field(field)) for field in type]
+    return lambda value: {name: read(_expect(value, dict).get(name)) for name, read in fields}
+
+
+def _map(type: Any) -> Read:  # noqa: A002
+    whole, item = pa.types.is_integer(type.key_type), _field(type.item_field)
+    key = int if whole else _read(type.key_type)
+    return lambda value: [(key(name), item(each)) for name, each in _expect(value, dict).items()]
+
+
+def _field(field: Any) -> Read:
+    read = _read(field.type)
+    if field.nullable:
+        return read
+
+    def required(value: Any) -> Any:
+        if value is None:
+            raise ValueError(f"{field.name} is null")
+        return read(value)
+
+    return required
+
+
+_READERS: Final[tuple[tuple[Callable[[Any], bool], Callable[[Any], Read]], ...]] = (
+    (pa.types.is_boolean, lambda _: lambda value: _expect(value, bool)),
+    (pa.types.is_integer, lambda _: _whole),
+    (pa.types.is_float64, lambda _: _double),
+    (pa.types.is_float32, lambda _: _float),
+    (pa.types.is_decimal, lambda _: _decimal),
+    (pa.types.is_string, lambda _: lambda value: _expect(value, str)),
+    (pa.types.is_binary, lambda _: lambda value: _expect(value, str).encode()),
+    (pa.types.is_timestamp, lambda kind: _time_of(kind.tz is not None)),
+    (pa.types.is_date, lambda _: lambda value: dt.date.fromisoformat(_expect(value, str))),
+    (pa.types.is_time, lambda _: lambda value: dt.time.fromisoformat(_expect(value, str))),
+    (pa.types.is_map, _map),
+    (pa.types.is_list, _array),
+    (pa.types.is_struct, _struct),
+)
+
+
+def _read(type: Any) -> Read:  # noqa: A002
+    made = next((make(type) for holds, make in _READERS if holds(type)), None)
+    if made is None:
+        raise PayloadError(f"a JSON message cannot be read as {type}; read a STRING and cast it")
+    return lambda value: None if value is None else made(value)
+
+
+def objects_of(batch: Any) -> Iterator[bytes]:
+    """The rows of a record batch as JSON.
+
+    Raises:
+        PayloadError: A column has a type for which JSON has no form.
+    """
+    write = _written if any("map<" in str(field.type) for field in batch.schema) else None
+    struct_type = pa.struct(list(batch.schema))
+    for row in batch.to_pylist():
+        yield _object(row if write is None else write(row, struct_type), struct_type)
+
+
+def _object(row: Any, type: Any) -> bytes:  # noqa: A002
+    try:
+        text = json.dumps(row, default=_text_of, ensure_ascii=False, allow_nan=False)
+    except PayloadError:
+        raise
+    except ValueError:  # NaN or Infinity
+        text = json.dumps(_written(row, type), default=_text_of, ensure_ascii=False)
+    return text.encode()
+
+
+def _written(value: Any, type: Any) -> Any:  # noqa: A002
+    """A value with maps as objects, and with texts for numbers that JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return next(text for text, each in _NOT_FINITE.items() if str(each) == str(value))
+    if value is None or not pa.types.is_nested(type):
+        return value
+    if pa.types.is_struct(type):
+        return {field.name: _written(value[field.name], field.type) for field in type}
+    if pa.types.is_map(type):
+        items = value.items() if isinstance(value, dict) else value
+        return {_key(name, type.key_type): _written(each, type.item_type) for name, each in items}
+    return [_written(each, type.value_type) for each in value]
+
+
+def _key(value: Any, type: Any) -> str:  # noqa: A002
+    if not (pa.types.is_string(type) or pa.types.is_integer(type)):
+        raise PayloadError(f"JSON cannot hold a map with keys of type {type}; cast them to STRING")
+    return str(value)
+
+
+def _text_of(value: Any) -> str:
+    """The usual text for a value that JSON cannot represent."""
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    raise PayloadError(f"JSON cannot hold a value of type {type(value).__name__}; cast it first")
