@@ -10,6 +10,7 @@ from .client_flags import MASTER, MONITORS, NO_EVICT, REPLICA, WATCH_BROKEN
 from .errors import CommandError
 from .numbers import parse_integer
 from .publishing import CHANNELS, PATTERNS, SHARDS
+from .registry import chosen, instead_of
 
 if TYPE_CHECKING:
     from .publishing import Kind
@@ -32,6 +33,7 @@ def describe(session: Session, running: list[bytes] | None = None) -> bytes:
         running: the running command if it is this client's; then all bytes that were read with it count.
     """
     fields = {name: value(session) for name, value in FIELDS.items()}
+    fields |= chosen(session.engine.version, more_fields)(session)
     if running is not None:
         fields |= {b"qbuf": b"%d" % session.batch, b"argv-mem": b"%d" % sum(map(len, running))}
     fields[b"tot-mem"] = b"%d" % sum(int(fields[name]) for name in COUNTED)
@@ -133,6 +135,16 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"redir": lambda session: b"%d" % redirection(session),
     b"resp": lambda session: b"%d" % session.resp,
 }
+
+
+def more_fields(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
+    """What other versions tell besides."""
+    return {}
+
+
+@instead_of(more_fields, "7.2+")
+def library(session: Session) -> dict[bytes, bytes]:
+    return session.library
 
 
 def redirection(session: Session) -> int:

@@ -359,6 +359,16 @@ OPTION_SWITCHED = (
 )
 
 
+def unrecognized_option(name: bytes) -> bytes:
+    """CLIENT SETINFO keeps no such thing."""
+    return b"ERR Unrecognized option '%b'" % until_nul(name)
+
+
+def special_characters(attribute: bytes) -> bytes:
+    """CLIENT SETINFO keeps only printable characters."""
+    return b"ERR %b cannot contain spaces, newlines or special characters." % attribute
+
+
 def unknown_client_type(name: bytes) -> bytes:
     """CLIENT LIST and CLIENT KILL know normal, master, replica and pubsub."""
     return b"ERR Unknown client type '%b'" % until_nul(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from . import errors
 from .errors import CommandError
 from .numbers import MAX, MIN, read_integer
+from .registry import chosen
 
 if TYPE_CHECKING:
     from .session import Session
@@ -21,7 +22,7 @@ def absolute(session: Session, command: bytes, unit: bytes, amount: bytes) -> in
     """The wall time, in milliseconds, of an option such as ``EX 10``; raises ``CommandError`` if below 1."""
     number = read_integer(amount)
     if number <= 0:
-        raise CommandError(errors.invalid_expire(command))
+        raise CommandError(chosen(session.engine.version, errors.invalid_expire)(command))
     return scaled(session, command, number, *UNITS[unit])
 
 
@@ -34,5 +35,5 @@ def scaled(session: Session, command: bytes, number: int, factor: int, relative:
     milliseconds = number * factor
     when = milliseconds + (session.engine.now.milliseconds if relative else 0)
     if not (MIN <= milliseconds <= MAX and when <= MAX):
-        raise CommandError(errors.invalid_expire(command))
+        raise CommandError(chosen(session.engine.version, errors.invalid_expire)(command))
     return when

@@ -322,7 +322,9 @@ PLAIN: Final = TABLES[DEFAULT].plain
 def table_of(version: Version) -> CommandTable:
     """The commands of a version."""
     if version not in TABLES:
-        from . import variants as _variants  # noqa: F401  (what the default version needs nothing of)
+        declare_rest()
+        from . import older as _older  # noqa: F401  (what the default version needs nothing of)
+        from . import variants as _variants  # noqa: F401
 
         TABLES[version] = CommandTable(version)
     return TABLES[version]

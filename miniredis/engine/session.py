@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .client_flags import (
     BLOCKED,
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 __all__ = ["Session", "Transaction", "serve_nobody"]
 
 
+NO_LIBRARY: Final = {b"lib-name": b"", b"lib-ver": b""}
+"""What is known of a library until CLIENT SETINFO."""
+
+
 class Transaction:
     """The commands that MULTI has queued.
 
@@ -74,6 +78,7 @@ class Session:
     Attributes:
         id: the number that CLIENT ID returns; unique and rising.
         flags: bits of ``client_flags``.
+        library: what CLIENT SETINFO said of the program that connected.
         db: the database that it SELECTed.
         resp: the version of the protocol it speaks, 2 or 3.
         waiter: set while it is blocked; its input then stays unread.
@@ -96,9 +101,9 @@ class Session:
 
     __slots__ = (
         "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine",
-        "flags", "id", "last_active", "last_command", "local_address", "name", "outgoing", "parser",
-        "postponed", "reached", "replica", "resp", "subscriptions", "tracker", "transaction", "waiter",
-        "watched",
+        "flags", "id", "last_active", "last_command", "library", "local_address", "name", "outgoing",
+        "parser", "postponed", "reached", "replica", "resp", "subscriptions", "tracker", "transaction",
+        "waiter", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
@@ -110,6 +115,7 @@ class Session:
         self.resp: int = 2
         self.name: bytes = b""
         self.address: bytes = b""
+        self.library = NO_LIBRARY
         self.local_address: bytes = b""
         self.descriptor: int = -1
         self.created: Instant = now

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from .commands.introspection import details, words
-from .errors import ARGUMENTS_SHOWN, unknown_command, unknown_subcommand, until_nul
+from .errors import ARGUMENTS_SHOWN, invalid_expire, unknown_command, unknown_subcommand, until_nul
 from .gate import wrong_arity
 from .registry import Command, Keys, KeySpecification, KeywordKeys, instead_of, variant
 
@@ -70,6 +70,9 @@ for versions, names, changes in (
     (OLD, "select wait", {"categories": "-connection +keyspace"}),
     (OLD, "role", {"categories": "-admin -dangerous +dangerous"}),
     (OLD, "pfdebug", {"arity": -3}),
+    (OLD, "config|get", {"arity": 3}),
+    (OLD, "config|set", {"arity": 4}),
+    (f"{OLD} 7.2+", "command|getkeys", {"arity": -3}),
     ("6.2", "reset", {"flags": "-no_auth"}),
     ("6.0", "echo lastsave role time", {"flags": "+readonly"}),
     ("6.0", "auth hello", {"flags": "+skip_monitor +skip_slowlog"}),
@@ -138,6 +141,11 @@ def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:
 def old_wrong_arity(command: Command, args: list[bytes]) -> bytes:
     container, bar, _ = command.name.partition(b"|")
     return old_unknown_subcommand(container, args[1]) if bar else wrong_arity(command, args)
+
+
+@instead_of(invalid_expire, OLD)
+def old_invalid_expire(command: bytes) -> bytes:
+    return b"ERR invalid expire time in %b" % command
 
 
 def described(hidden: set[str], declared: Command) -> list[object]:

@@ -14,7 +14,7 @@ from ..numbers import MAX, read_integer, read_milliseconds
 from ..registry import command, container
 from ..replies import NO_REPLY, OK, Reply, Verbatim
 from ..session import Session
-from .connection import checked_name
+from .connection import checked_name, is_name
 
 OWN: Final = "noscript loading stale"
 ADMIN: Final = "admin noscript loading stale"
@@ -38,6 +38,26 @@ def client_getname(session: Session, args: list[bytes]) -> Reply:
 def client_setname(session: Session, args: list[bytes]) -> Reply:
     """Gives this connection a name; an empty name removes it."""
     session.name = checked_name(args[2])
+    return OK
+
+
+@command(
+    "CLIENT SETINFO",
+    4,
+    OWN,
+    acl="connection",
+    tips="request_policy:all_nodes response_policy:all_succeeded",
+    since="7.2.0",
+    syntax="attr(LIB-NAME libname|LIB-VER libver)",
+)
+def client_setinfo(session: Session, args: list[bytes]) -> Reply:
+    """Keeps the name or the version of this connection's library for CLIENT LIST."""
+    attribute = args[2].lower()
+    if attribute not in {b"lib-name", b"lib-ver"}:
+        raise CommandError(errors.unrecognized_option(args[2]))
+    if not is_name(args[3]):
+        raise CommandError(errors.special_characters(args[2]))
+    session.library = {**session.library, attribute: args[3]}
     return OK
 
 

@@ -169,6 +169,11 @@ OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search
 
 def checked_name(name: bytes) -> bytes:
     """A client's name; raises ``CommandError`` if it has spaces or unprintable characters."""
-    if OTHER_THAN_PRINTABLE(name):
+    if not is_name(name):
         raise CommandError(errors.CLIENT_NAME)
     return name
+
+
+def is_name(text: bytes) -> bool:
+    """Whether a text has neither spaces nor unprintable characters."""
+    return OTHER_THAN_PRINTABLE(text) is None

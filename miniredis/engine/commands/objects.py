@@ -9,7 +9,7 @@ from ..errors import CommandError
 from ..help import help_on
 from ..keyspace import NO_EVENT, NO_TOUCH, Value
 from ..numbers import parse_integer
-from ..registry import Keys, command, container
+from ..registry import Keys, command, container, in_versions
 from ..replies import Reply
 from ..session import Session
 from ..value_types import TYPES
@@ -37,6 +37,13 @@ def object_encoding(session: Session, args: list[bytes]) -> Reply:
 def encoding(value: Value) -> bytes:
     """The name of the encoding that Redis would use for a value."""
     return TYPES[type(value)].encoding(value)
+
+
+@in_versions("6.0-6.2", "object|encoding")
+def object_encoding_of_6(session: Session, args: list[bytes]) -> Reply:
+    """OBJECT ENCODING as in 6.x, where small hashes and sorted sets are ziplists."""
+    found = object_encoding(session, args)
+    return b"ziplist" if found == b"listpack" else found
 
 
 @command(

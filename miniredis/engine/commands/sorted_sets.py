@@ -12,8 +12,8 @@ from ..doubles import read_double
 from ..errors import CommandError
 from ..keyspace import SORTED_SET
 from ..packing import Packing
-from ..registry import Keys, command
-from ..replies import Reply
+from ..registry import Keys, command, in_versions
+from ..replies import NULL_ARRAY, Reply
 from ..session import Session
 from ..sorted_sets import SortedSet
 
@@ -182,6 +182,22 @@ def zrevrank(session: Session, args: list[bytes]) -> Reply:
     values = session.db.lookup_read(args[1], SORTED_SET)
     rank = None if values is None else values.rank(args[2])
     return None if values is None or rank is None else len(values) - 1 - rank
+
+
+@in_versions("7.2+", "zrank zrevrank")
+def ranks_with_score(session: Session, args: list[bytes]) -> Reply:
+    """ZRANK and ZREVRANK as they are since 7.2: both take WITHSCORE."""
+    name, has_score = args[0].lower(), len(args) > 3
+    if len(args) > 4:
+        raise CommandError(errors.wrong_arity(name))
+    if has_score and args[3].upper() != b"WITHSCORE":
+        raise CommandError(errors.SYNTAX)
+    values = session.db.lookup_read(args[1], SORTED_SET)
+    rank = None if values is None else values.rank(args[2])
+    if values is None or rank is None:
+        return NULL_ARRAY if has_score else None
+    rank = len(values) - 1 - rank if name == b"zrevrank" else rank
+    return [rank, values.scores[args[2]]] if has_score else rank
 
 
 # Removing

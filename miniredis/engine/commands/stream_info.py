@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from .. import errors
 from ..errors import CommandError
@@ -11,7 +11,7 @@ from ..groups import Consumer, Group
 from ..help import help_on
 from ..keyspace import STREAM
 from ..numbers import read_integer
-from ..registry import Keys, command, container
+from ..registry import Keys, command, container, in_versions
 from ..replies import Map, Reply
 from ..session import Session
 from ..stream_nodes import id_text, wrapped
@@ -154,6 +154,25 @@ def consumer_in_full(consumer: Consumer, count: int | None) -> Map:
             b"pending": pending,
         }
     )
+
+
+SINCE_7_0: Final = {
+    *(b"max-deleted-entry-id", b"entries-added", b"recorded-first-entry-id", b"entries-read", b"lag"),
+}
+"""Facts that 6.x did not keep."""
+
+
+@in_versions("6.0-6.2", "xinfo|groups xinfo|stream")
+def xinfo_of_6(session: Session, args: list[bytes]) -> Reply:
+    """XINFO as in 6.x."""
+    return known_to_6((xinfo_groups if args[1].upper() == b"GROUPS" else xinfo_stream)(session, args))
+
+
+def known_to_6(told: Any) -> Reply:
+    if isinstance(told, Map):
+        return Map({name: known_to_6(value) for name, value in told.items() if name not in SINCE_7_0})
+    shown: Reply = [known_to_6(each) for each in told] if isinstance(told, list) else told
+    return shown
 
 
 @command("XINFO HELP", 2, "loading stale", acl="stream", since="5.0.0")

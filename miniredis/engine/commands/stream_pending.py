@@ -14,7 +14,7 @@ from ..keyspace import Database, Value
 from ..numbers import MAX, read_integer, read_range
 from ..propagation import claim as as_claim
 from ..propagation import set_id
-from ..registry import Keys, command
+from ..registry import Keys, command, in_versions
 from ..replies import NULL_ARRAY, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
@@ -320,6 +320,13 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
         session.db.changed_beside(key, count=len(told) + len(deleted))
     following = next(pending, None)
     return [id_text(following[0] if following else 0), told, deleted]
+
+
+@in_versions("6.2", "xautoclaim")
+def xautoclaim_of_6_2(session: Session, args: list[bytes]) -> Reply:
+    """XAUTOCLAIM as in 6.2, which did not tell of deleted entries."""
+    reply = xautoclaim(session, args)
+    return reply[:2] if isinstance(reply, list) else reply
 
 
 def read_autoclaim(words: list[bytes], now: int) -> tuple[int, Claim]:

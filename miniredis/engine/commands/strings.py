@@ -11,7 +11,7 @@ from ..expiry import absolute
 from ..keyspace import STRING, Database, StringValue
 from ..longdouble import LongDouble
 from ..numbers import MAX, MIN, parse_integer, read_integer
-from ..registry import Keys, command
+from ..registry import Keys, command, in_versions
 from ..replies import OK, Reply
 from ..session import Session
 
@@ -59,6 +59,15 @@ def set_(session: Session, args: list[bytes]) -> Reply:
     if expires is not None:
         db.set_deadline(key, expires, 0)
     return old if options.get else OK
+
+
+@in_versions("6.2", "set")
+def set_of_6_2(session: Session, args: list[bytes]) -> Reply:
+    """SET as in 6.2, where NX and GET exclude each other."""
+    options = {word.upper() for word in args[3:]}
+    if {b"NX", b"GET"} <= options:
+        raise CommandError(errors.SYNTAX)
+    return set_(session, args)
 
 
 def read_set_options(words: list[bytes]) -> SetOptions:
