@@ -19,7 +19,10 @@ import pytest
 import miniredis
 from conformance.documents.recorded.player import RawClient
 from conformance.targets import target_named
+from miniredis.__main__ import main, read_command_line
 from miniredis.engine.version import DEFAULT, VERSIONS, versions_in
+
+pytest_plugins = "pytester"
 
 RECORDED: Final = Path(__file__).with_name("versions.json")
 
@@ -188,6 +191,35 @@ def test_a_version_that_there_is_not_is_refused_with_the_list_of_those_that_ther
 def test_a_spawned_server_has_a_version() -> None:
     with miniredis.spawn(version="6.2") as server, server.client() as client:
         assert client.info("server")["redis_version"] == "6.2.14"
+
+
+def test_the_command_takes_a_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--server-version", "valkey-8.1", "--version"]) == 0
+    assert capsys.readouterr().out.startswith("Valkey server v=8.1.1 (miniredis ")
+    assert read_command_line(["--server-version", "6.2", "--port", "0"]).version is VERSIONS["6.2"]
+    assert main(["--server-version", "5.0"]) == 2
+    assert "there is no version '5.0'; it is one of 6.0, 6.2" in capsys.readouterr().err
+
+
+TEST: Final = """
+def test_all(miniredis_server, miniredis_session, held_miniredis_server, miniredis_factory):
+    servers = [miniredis_server, miniredis_session, held_miniredis_server, miniredis_factory()]
+    versions = [server.client().info("server")["redis_version"] for server in servers]
+    assert versions == ["{expected}"] * 4
+    assert miniredis_factory(version="7.4").client().info("server")["redis_version"] == "7.4.1"
+"""
+
+
+def test_the_fixtures_take_a_version_from_the_configuration_and_from_the_command_line(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nminiredis_version = 6.2\n")
+    path = pytester.makepyfile(TEST.format(expected="6.2.14"))
+    pytester.runpytest_subprocess(path).assert_outcomes(passed=1)
+    path.write_text(TEST.format(expected="8.0.2"))
+    pytester.runpytest_subprocess(path, "--miniredis-version", "8.0").assert_outcomes(passed=1)
+    refused = pytester.runpytest_subprocess(path, "--miniredis-version", "5.0")
+    refused.stderr.fnmatch_lines("*miniredis_version: there is no version '5.0'; it is one of 6.0, *")
 
 
 def test_a_range_of_versions_means_those_of_its_product_and_what_valkey_took_over() -> None:
