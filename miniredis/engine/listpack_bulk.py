@@ -65,9 +65,7 @@ class Columns(NamedTuple):
         skipped = "" if self.shift else "x"
         form = f"<{HEADER.size}x" + f"{skipped}{self.layout}x" * count + "x"
         numbers, shift = struct.unpack(form, data), self.shift
-        if shift:
-            numbers = tuple([number >> shift for number in numbers])
-        return (b",".join([b"%d"] * count) % numbers).split(b",")  # takes less time than a text at a time
+        return [b"%d" % (number >> shift) for number in numbers]
 
 
 WIDE: Final = {
