@@ -65,8 +65,8 @@ defaults:
   --pidfile ''             file with the process id while the server runs
   --supervised no          systemd, upstart or auto: tell it when clients can connect
 
-Of a directive whose feature miniredis does not have, such as --maxmemory or
---cluster-enabled, only the value that turns it off is accepted.
+Of a directive whose feature miniredis does not have, such as --maxmemory,
+only the value that turns it off is accepted.
 
 The first line on stdout is 'listening on redis://HOST:PORT'. The log goes to stderr.
 SIGINT (Ctrl-C), SIGTERM and the command SHUTDOWN stop the server.

@@ -77,8 +77,8 @@ def start(
             ``port=6379`` (a free one if omitted), ``bind="127.0.0.1 -::1"`` (several words in one str),
             ``unixsocket="/tmp/redis.sock"``, ``requirepass="secret"``, ``databases=4``, ``maxclients=100``,
             ``notify_keyspace_events="KEA"``. True and False mean ``yes`` and ``no``. Of a directive whose
-            feature miniredis does not have, such as ``maxmemory`` or ``cluster_enabled``, only the value that
-            turns it off is accepted.
+            feature miniredis does not have, such as ``maxmemory``, only the value that turns it off is
+            accepted.
 
     Raises:
         TypeError: a keyword is neither a parameter nor a directive, or a value has a wrong type.

@@ -65,8 +65,11 @@ MASTER: Final = 1 << 17
 TRICKLES: Final = 1 << 18
 """A fault on demand: its output goes out a few bytes at a time."""
 
+READS_REPLICA: Final = 1 << 19
+"""READONLY: on a replica of a cluster, it reads what may be stale."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 
-SPECIAL: Final = ~(WATCH_BROKEN | NO_EVICT)
+SPECIAL: Final = ~(WATCH_BROKEN | NO_EVICT | READS_REPLICA)
 """If any of these is set, its commands go through the gate one by one."""

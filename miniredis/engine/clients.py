@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import errors
-from .client_flags import MASTER, MONITORS, NO_EVICT, REPLICA, WATCH_BROKEN
+from .client_flags import MASTER, MONITORS, NO_EVICT, READS_REPLICA, REPLICA, WATCH_BROKEN
 from .errors import CommandError
 from .numbers import parse_integer
 from .publishing import CHANNELS, PATTERNS, SHARDS
@@ -59,6 +59,8 @@ def flags(session: Session) -> bytes:
         letters += b"d"
     if session.is_unix:
         letters += b"U"
+    if session.flags & READS_REPLICA:
+        letters += b"r"
     if session.flags & NO_EVICT:
         letters += b"e"
     return letters or b"N"

@@ -65,6 +65,7 @@ class Conditions:
         write_refusal: the error for writes; None if writes are allowed.
         monitors: the clients of MONITOR.
         has_fault_rules: whether requests may meet a fault on demand, or are recorded.
+        is_clustered: whether the server is a node of a cluster.
         is_quiet: whether none of these conditions holds.
         is_quiet_beside_rules: whether none holds but ``has_fault_rules``.
     """
@@ -84,6 +85,7 @@ class Conditions:
         self.write_refusal: bytes | None = None
         self.monitors: dict[Session, None] = {}
         self.has_fault_rules = False
+        self.is_clustered = False
         self.is_quiet = self.is_quiet_beside_rules = True
 
     def _changed(self) -> None:
@@ -101,6 +103,7 @@ class Conditions:
             or self.write_refusal
             or self.is_replica
             or self.monitors
+            or self.is_clustered
         )
         self.is_quiet = self.is_quiet_beside_rules and not self.has_fault_rules
 
@@ -192,6 +195,11 @@ class Conditions:
         if is_so != self.lacks_replicas:
             self.lacks_replicas = is_so
             self._changed()
+
+    def join_cluster(self) -> None:
+        """The server is a node of a cluster: the gate asks for the slots of each request."""
+        self.is_clustered = True
+        self._changed()
 
     def have_fault_rules(self, is_so: bool) -> None:
         """Records whether there are rules by which requests meet a fault, or somebody records requests."""

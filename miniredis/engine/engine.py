@@ -16,6 +16,8 @@ from . import errors
 from .call import answer_all, answer_alone, answer_plain, answer_transaction
 from .change_notifier import ChangeNotifier
 from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
+from .cluster.membership import Membership
+from .cluster.topology import Node
 from .conditions import Conditions, PausedBy
 from .config import Config
 from .effects import Effects
@@ -111,6 +113,10 @@ class Engine:
         self.replication = Replication(self)
         self.saves = Saves(self)
         self.timers = Timers(self)
+        self.cluster: Membership | None = None
+        if self.config["cluster-enabled"] == "yes":
+            self.cluster = Membership(Node(self.new_name(), self.config))
+            self.conditions.join_cluster()
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
         self.unblocked: deque[Session] = deque()  # what they have sent is run when the tick ends

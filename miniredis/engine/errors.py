@@ -665,3 +665,40 @@ UNBALANCED_QUOTES = b"unbalanced quotes in request"
 def expected_dollar(got: bytes) -> bytes:
     """An argument of a request did not start with ``$``."""
     return b"expected '$', got '%b'" % got
+
+
+# Clusters
+NO_CLUSTER = b"ERR This instance has cluster support disabled"
+CROSS_SLOT = b"CROSSSLOT Keys in request don't hash to the same slot"
+SLOT_NOT_SERVED = b"CLUSTERDOWN Hash slot not served"
+NOT_LOCAL_IN_SCRIPT = b"ERR Script attempted to access a non local key in a cluster node"
+CROSS_SLOT_IN_SCRIPT = b"ERR Script attempted to access keys that do not hash to the same slot"
+NOT_FOR_CLUSTERS = b"ERR Can not run script on cluster, 'no-cluster' flag is set."
+COPY_IN_CLUSTER = b"ERR Copying to another database is not allowed in cluster mode"
+REPLICAOF_IN_CLUSTER = b"ERR REPLICAOF not allowed in cluster mode."
+FAILOVER_IN_CLUSTER = b"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead."
+INVALID_SLOT = b"ERR Invalid slot"
+INVALID_SLOT_OR_COUNT = b"ERR Invalid slot or number of keys"
+
+REDIRECTIONS = (b"MOVED ", b"CROSSSLOT ", b"CLUSTERDOWN ")
+"""How the errors begin that tell clients of a cluster where to go; EXEC answers them as they are."""
+
+
+def not_in_cluster(command: bytes) -> bytes:
+    """A command that a node of a cluster does not have."""
+    return b"ERR %b is not allowed in cluster mode" % command
+
+
+def sort_option_in_cluster(option: bytes) -> bytes:
+    """SORT reads other keys than the one that it names."""
+    return b"ERR %b option of SORT denied in Cluster mode." % option
+
+
+def moved(slot: int, address: bytes) -> bytes:
+    """Another node has the slot."""
+    return b"MOVED %d %b" % (slot, address)
+
+
+def unknown_node(name: bytes) -> bytes:
+    """No node of the cluster has this name."""
+    return b"ERR Unknown node %b" % name

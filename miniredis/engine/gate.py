@@ -65,6 +65,11 @@ def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes
     return errors.NOT_IN_TRANSACTION if is_refused else None
 
 
+def cluster(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    membership = session.engine.cluster
+    return None if membership is None else membership.redirection(session, command, args)
+
+
 def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     refusal = session.engine.conditions.disk_refusal
     return refusal if refusal and (command.name == b"ping" or does(session, command, {"write"})) else None
@@ -122,6 +127,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     directive,
     authentication,
     transaction,
+    cluster,
     disk,
     replicas,
     read_only,
@@ -135,7 +141,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 OF_MASTERS: Final[tuple[Check, ...]] = (arity,)
 """The checks for who must be obeyed: its commands were checked when they were new."""
 
-OF_CONDITIONS: Final = {disk, replicas, read_only, stale, loading, busy}
+OF_CONDITIONS: Final = {cluster, disk, replicas, read_only, stale, loading, busy}
 """The checks that refuse nothing while none of the server's ``Conditions`` holds."""
 
 WHILE_QUIET: Final = tuple(check for check in CHECKS if check not in OF_CONDITIONS)
@@ -190,7 +196,8 @@ def refuse(session: Session, command: Command | None, reason: bytes) -> None:
     session.engine.statistics.rejected(command, refusal)
     if command is not None and command.name == b"exec":
         session.leave_transaction()
-        refusal = CommandError(errors.exec_aborted(reason))
+        if not reason.startswith(errors.REDIRECTIONS):
+            refusal = CommandError(errors.exec_aborted(reason))
     elif session.transaction is not None:
         session.transaction.aborted = True
     session.reply(refusal)

@@ -51,7 +51,7 @@ def server(engine: Engine) -> Fields:
         **numbers(engine.version),
         "redis_git_sha1": "00000000",  # Redis's value if it was not built from a repository
         "redis_git_dirty": 0,
-        "redis_mode": "standalone",
+        "redis_mode": "standalone" if engine.cluster is None else "cluster",
         "os": engine.environment.system,
         "arch_bits": 64,
         "monotonic_clock": "POSIX clock_gettime",
@@ -242,8 +242,8 @@ def error_stats(engine: Engine) -> Fields:
     }
 
 
-def cluster(engine: Engine) -> Fields:  # noqa: ARG001
-    return {"cluster_enabled": 0}
+def cluster(engine: Engine) -> Fields:
+    return {"cluster_enabled": int(engine.cluster is not None)}
 
 
 def keyspace(engine: Engine) -> Fields:

@@ -127,11 +127,12 @@ class Libraries:
             keys: the number of keys among them.
             is_read_only: whether it may not write, whatever its flags say.
         """
-        flags, refusal = frozenset(function.flags), self._engine.conditions.write_refusal
-        is_read_only |= check_flags(flags, is_read_only=is_read_only, write_refusal=refusal)
+        flags = frozenset(function.flags)
+        is_read_only |= check_flags(self._engine, flags, is_read_only=is_read_only)
         assert self._interpreter is not None
         scripts = self._engine.scripts
-        scripts.begin(client, function.name, request, is_function=True, is_read_only=is_read_only)
+        run = scripts.begin(client, function.name, request, is_function=True, is_read_only=is_read_only)
+        run.keeps_to_slot = b"allow-cross-slot-keys" not in flags
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
             outcome = self._interpreter.invoke(function.body, function.name, names, args, client.resp)

@@ -50,10 +50,13 @@ def read_flags(text: bytes) -> list[bytes]:
     return flags
 
 
-def check_flags(flags: Flags | None, *, is_read_only: bool, write_refusal: bytes | None) -> bool:
+def check_flags(engine: Engine, flags: Flags | None, *, is_read_only: bool) -> bool:
     """Whether the script declares that it only reads; raises ``CommandError`` if it may not run now."""
     if flags is None:
         return False
+    if engine.cluster is not None and b"no-cluster" in flags:
+        raise CommandError(errors.NOT_FOR_CLUSTERS)
+    write_refusal = engine.conditions.write_refusal
     if write_refusal and b"no-writes" not in flags:
         raise CommandError(write_refusal)
     if is_read_only and b"no-writes" not in flags:

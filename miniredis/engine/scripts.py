@@ -65,11 +65,13 @@ class Run:
         started: when it started, in seconds of the stopwatch.
         has_written: whether it has called a command that writes.
         is_killed: whether it must end.
+        slot: the hash slot of its keys; None while it has none, and where there is no cluster.
+        keeps_to_slot: whether it may use the keys of one slot only.
     """
 
     __slots__ = (
-        "client", "has_written", "is_function", "is_killed", "is_read_only", "name", "request", "session",
-        "started",
+        "client", "has_written", "is_function", "is_killed", "is_read_only", "keeps_to_slot", "name",
+        "request", "session", "slot", "started",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +86,8 @@ class Run:
         self.is_read_only = False
         self.has_written = False
         self.is_killed = False
+        self.slot: int | None = None
+        self.keeps_to_slot = False
 
 
 class ScriptSession(Session):
@@ -197,10 +201,10 @@ class Scripts:
             keys: the number of keys among them.
             is_read_only: whether it may not write, whatever its flags say.
         """
-        refusal = self._engine.conditions.write_refusal
-        is_read_only |= check_flags(script.flags, is_read_only=is_read_only, write_refusal=refusal)
+        is_read_only |= check_flags(self._engine, script.flags, is_read_only=is_read_only)
         interpreter = self.interpreter
-        self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
+        run = self.begin(client, script.sha, request, is_function=False, is_read_only=is_read_only)
+        run.keeps_to_slot = script.flags is not None and b"allow-cross-slot-keys" not in script.flags
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
             return self.conclude(interpreter.run(script.sha, script.code, names, args, client.resp))
@@ -209,13 +213,16 @@ class Scripts:
 
     def begin(
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
-    ) -> None:
+    ) -> Run:
         """Starts a run."""
         session = self._session = self._session or ScriptSession(self._engine)
         session.db, session.resp = client.db, 2
         started = self._engine.environment.stopwatch()
         self.running = run = Run(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
+        if self._engine.cluster is not None:
+            self._engine.cluster.begin_script(run)
+        return run
 
     def end(self) -> None:
         """Ends a run."""
@@ -251,6 +258,8 @@ class Scripts:
             refusal = errors.STALE_IN_SCRIPT
         elif "write" in command.flags and not run.client.must_obey:
             refusal = engine.conditions.write_refusal
+        if refusal is None and command is not None and engine.cluster is not None:
+            refusal = engine.cluster.refuse_in_script(run, command, args)
         if refusal is not None or command is None:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command

@@ -16,6 +16,7 @@ from .client_flags import (
     MONITORS,
     MUTE,
     POSTPONED,
+    READS_REPLICA,
     REPLICA,
     REPLIES_OFF,
     SKIPS_NEXT,
@@ -219,7 +220,7 @@ class Session:
         self.resp = 2
         self.leave_transaction()
         self.name = b""
-        self.flags &= ~(MONITORS | REPLIES_OFF | SKIPS_NEXT)
+        self.flags &= ~(MONITORS | REPLIES_OFF | SKIPS_NEXT | READS_REPLICA)
         if self.engine.config["requirepass"]:
             self.flags |= UNAUTHENTICATED
         else:

@@ -37,7 +37,7 @@ WRONG_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"alone": True}, TypeError, "start() got an unexpected keyword argument 'alone'; it takes engine, clock, loop, and redis-server's directives with '_' for '-', such as port=6379"),
     ({"maxmemory": "10mb"}, ValueError, "maxmemory='10mb': not supported by miniredis, which accepts only '0' (the default)"),
     ({"activedefrag": True}, ValueError, "activedefrag='yes': not supported by miniredis, which accepts only 'no' (the default)"),
-    ({"cluster_enabled": "yes"}, ValueError, "cluster_enabled='yes': not supported by miniredis, which accepts only 'no' (the default)"),
+    ({"tls_cluster": "yes"}, ValueError, "tls_cluster='yes': not supported by miniredis, which accepts only 'no' (the default)"),
     ({"port": "x"}, ValueError, "port='x': argument couldn't be parsed into an integer"),
     ({"port": 99999}, ValueError, "port='99999': argument must be between 0 and 65535 inclusive"),
     ({"client_output_buffer_limit": "x"}, ValueError, "client_output_buffer_limit='x': Wrong number of arguments in buffer limit configuration; write it as in client_output_buffer_limit='pubsub 32mb 8mb 60'"),

@@ -80,7 +80,7 @@ def test_a_port_in_use_is_named_in_the_error() -> None:
         (["--save", "60"], "--save 60: Invalid save parameters (write it as in --save 60 100)\n"),
         (["--databases", "0"], "--databases 0: argument must be between 1 and 2147483647 inclusive\n"),
         (["--loglevel", "x"], "--loglevel x: argument(s) must be one of the following: debug, verbose, notice, warning\n"),
-        (["--port", "0", "--cluster-enabled", "yes"], "--cluster-enabled yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
+        (["--port", "0", "--tls-cluster", "yes"], "--tls-cluster yes: not supported by miniredis, which accepts only 'no' (the default)\n"),
         ([os.devnull, "redis.conf"], "'redis.conf' is neither the configuration file, which comes first, nor a flag\n"),
         (["-p", "6379"], "unknown flag -p: flags start with two dashes, such as --port 6379\n"),
     ],

@@ -202,7 +202,7 @@ def test_every_default_is_a_valid_value() -> None:
 
 def test_directives_of_unsupported_features_accept_only_their_off_value() -> None:
     for name, value in [
-        ("cluster-enabled", "yes"), ("tls-cluster", "yes"),
+        ("tls-cluster", "yes"),
         ("maxmemory", "1gb"),
         ("aclfile", "x"), ("syslog-enabled", "yes"),
     ]:  # fmt: skip

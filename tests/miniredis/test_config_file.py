@@ -169,7 +169,7 @@ def test_a_file_that_is_not_there_is_named(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("cluster-enabled yes", "cluster-enabled: not supported by miniredis, which accepts only 'no' (the default)"),
+        ("tls-cluster yes", "tls-cluster: not supported by miniredis, which accepts only 'no' (the default)"),
         ("maxmemory 1gb", "maxmemory: not supported by miniredis, which accepts only '0' (the default)"),
         ("rename-command CONFIG ''", "rename-command: not supported by miniredis"),
         ("user default on nopass", "user: not supported by miniredis"),

@@ -376,7 +376,7 @@ def test_unknown_directives_and_values_are_refused() -> None:
         ("nosuch", "1"),
         ("port", "x"),
         ("port", "70000"),
-        ("cluster-enabled", "yes"),
+        ("tls-cluster", "yes"),
         ("save", "1"),
     ]:
         with pytest.raises(ConfigurationError):

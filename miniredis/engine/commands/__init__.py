@@ -29,6 +29,7 @@ AT_ONCE: Final = {
 WHEN_ASKED_FOR: Final = {
     "bitfields": "bitmap",
     "bitmaps": "bitmap",
+    "cluster": "cluster",
     "debugging": "server",
     "documentation": "server",
     "dump": "generic",

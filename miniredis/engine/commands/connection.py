@@ -7,6 +7,7 @@ from typing import Final
 
 from .. import errors
 from ..client_flags import UNAUTHENTICATED
+from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
 from ..keyspace import Database
 from ..numbers import read_integer
@@ -58,7 +59,10 @@ def quit_(session: Session, args: list[bytes]) -> Reply:
 @command("SELECT", 2, "loading stale fast", acl="connection", since="1.0.0", syntax="index:integer")
 def select_(session: Session, args: list[bytes]) -> Reply:
     """Selects the database for the next commands of this connection."""
-    session.db = database(session, read_index(args[1]))
+    index = read_index(args[1])
+    if index:
+        check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))
+    session.db = database(session, index)
     return OK
 
 
@@ -133,7 +137,7 @@ def hello(session: Session, args: list[bytes]) -> Reply:
             b"version": session.engine.version.own_number.encode(),
             b"proto": resp,
             b"id": session.id,
-            b"mode": b"standalone",
+            b"mode": b"standalone" if session.engine.cluster is None else b"cluster",
             b"role": b"master",
             b"modules": [],
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import errors
+from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
 from ..numbers import read_integer
 from ..registry import command
@@ -31,6 +32,7 @@ def option_of(words: Iterator[bytes]) -> bytes:
 )
 def failover(session: Session, args: list[bytes]) -> Reply:
     """Makes a replica the master once it has all data, and this server its replica."""
+    check_not_in_cluster(session, errors.FAILOVER_IN_CLUSTER)
     process = session.engine.replication.failover
     if [word.lower() for word in args[1:]] == [b"abort"]:
         if process.state is FailoverState.NONE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
+from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
 from ..glob import compile_match
 from ..keyspace import NO_TOUCH, Database, duplicate
@@ -118,6 +119,8 @@ def copy(session: Session, args: list[bytes]) -> Reply:
     """Copies a key with its time to live to another name or database."""
     source, target = args[1], args[2]
     to, replace = read_copy_options(session, args[3:])
+    if to.index:
+        check_not_in_cluster(session, errors.COPY_IN_CLUSTER)
     if to is session.db and source == target:
         raise CommandError(errors.SAME_OBJECT)
     value = session.db.lookup_read(source)
@@ -156,6 +159,7 @@ def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, b
 )
 def move(session: Session, args: list[bytes]) -> Reply:
     """Moves a key to another database, unless that has a key of this name."""
+    check_not_in_cluster(session, errors.not_in_cluster(b"MOVE"))
     db, key, to = session.db, args[1], database(session, read_index(args[2]))
     if to is db:
         raise CommandError(errors.SAME_OBJECT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
+from ..cluster.membership import check_not_in_cluster
 from ..numbers import read_range
 from ..registry import command
 from ..replication.upstream import Address
@@ -45,6 +46,7 @@ def slaveof(session: Session, args: list[bytes]) -> Reply:
 
 
 def follow(session: Session, args: list[bytes]) -> Reply:
+    check_not_in_cluster(session, errors.REPLICAOF_IN_CLUSTER)
     upstream = session.engine.replication.upstream
     if [word.lower() for word in args[1:]] == [b"no", b"one"]:
         upstream.lead()

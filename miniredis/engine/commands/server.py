@@ -6,6 +6,7 @@ from typing import Final
 
 from .. import errors
 from ..client_flags import EXECUTING
+from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
 from ..info import report
 from ..keyspace import Database
@@ -78,6 +79,7 @@ def flush(session: Session, args: list[bytes], database: Database | None) -> Rep
 )
 def swapdb(session: Session, args: list[bytes]) -> Reply:
     """Exchanges the contents of two databases; connected clients see the exchange at once."""
+    check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))
     numbers = [
         read_range(args[1], MIN32, MAX32, errors.FIRST_DB_INDEX),
         read_range(args[2], MIN32, MAX32, errors.SECOND_DB_INDEX),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .. import errors
+from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError, until_nul
 from ..hashes import HashValue
 from ..keyspace import Database, StringValue, Value
@@ -66,7 +67,7 @@ class Options:
 )
 def sort(session: Session, args: list[bytes]) -> Reply:
     """Returns or stores the elements of a list, set or sorted set in sorted order."""
-    options = read_options(args[2:], may_store=True)
+    options = read_options(session, args[2:], may_store=True)
     replies = sort_and_get(session, args[1], options)
     if options.store is None:
         return replies
@@ -84,10 +85,10 @@ def sort(session: Session, args: list[bytes]) -> Reply:
 )
 def sort_ro(session: Session, args: list[bytes]) -> Reply:
     """Returns the elements of a list, set or sorted set in sorted order."""
-    return sort_and_get(session, args[1], read_options(args[2:], may_store=False))
+    return sort_and_get(session, args[1], read_options(session, args[2:], may_store=False))
 
 
-def read_options(words: list[bytes], *, may_store: bool) -> Options:
+def read_options(session: Session, words: list[bytes], *, may_store: bool) -> Options:
     options = Options()
     at = 0
     while at < len(words):
@@ -98,6 +99,8 @@ def read_options(words: list[bytes], *, may_store: bool) -> Options:
         end = at + 1 + operands
         if take is None or end > len(words):
             raise CommandError(errors.SYNTAX)
+        if name == b"GET" or (name == b"BY" and b"*" in words[at + 1]):
+            check_not_in_cluster(session, errors.sort_option_in_cluster(name))
         take(options, words[at + 1 : end])
         at = end
     return options

@@ -135,7 +135,7 @@ DIRECTIVES: Final = {
     "cluster-announce-port": ignored("0", integer(0, 65535)),
     "cluster-announce-tls-port": ignored("0", integer(0, 65535)),
     "cluster-config-file": ignored("nodes.conf", text, "immutable"),
-    "cluster-enabled": off("no", switch, "immutable"),
+    "cluster-enabled": works("no", switch, "immutable"),
     "cluster-link-sendbuf-limit": ignored("0", memory(0, MAX_UNSIGNED)),
     "cluster-migration-barrier": ignored("1", integer(0, MAX32)),
     "cluster-node-timeout": ignored("15000", integer(0, MAX)),
