@@ -10,6 +10,8 @@ import redis
 
 import miniredis
 from conformance.targets import Address, free_port, real_redis
+from miniredis.engine import Config
+from miniredis.engine.cluster.topology import Node, Topology
 from tests.cases import check_each
 
 from .talk import replies, without_names
@@ -251,3 +253,24 @@ def test_redis_cluster_works_with_one_node(node: miniredis.EmbeddedServer) -> No
         assert cluster.mget_nonatomic("a", "b") == [b"1", None]
         assert cluster.cluster_keyslot("a") == 15495
         assert cluster.flushall()
+
+
+def test_slots_of_other_nodes_and_of_none_are_not_served() -> None:
+    """No server has several nodes yet; the bytes are those of redis-server."""
+    with miniredis.start(cluster_enabled="yes") as server:
+        membership = server._runner.engine.cluster
+        assert membership is not None
+        other = Node(b"1" * 40, Config({"port": "7001"}))
+        membership.topology = Topology([membership.node, other])
+        membership.topology.owners[0] = None
+        address = (server.host, server.port)
+        key, elsewhere, nowhere = b"{bar}", b"{foo}", b"{06S}"  # slots 5061, 12182 and 0
+        assert replies(
+            address,
+            [[b"SET", key, b"v"], [b"SET", elsewhere, b"v"], [b"GET", nowhere], [b"MGET", elsewhere, b"{b}"]],
+        ) == [
+            b"+OK\r\n",
+            b"-MOVED 12182 :7001\r\n",
+            b"-CLUSTERDOWN Hash slot not served\r\n",
+            b"-CROSSSLOT Keys in request don't hash to the same slot\r\n",
+        ]
