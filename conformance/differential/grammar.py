@@ -22,6 +22,28 @@ GROUPS: Final = (
 LEFT_OUT: Final = {
     "bgrewriteaof": "it writes a file; tests/miniredis/journal compares it",
     "bgsave": "it writes a file; tests/miniredis/journal compares it",
+    **dict.fromkeys(
+        (
+            *(
+                "asking",
+                "readonly",
+                "readwrite",
+                "cluster",
+                "cluster|countkeysinslot",
+                "cluster|getkeysinslot",
+            ),
+            *(
+                "cluster|count-failure-reports",
+                "cluster|help",
+                "cluster|info",
+                "cluster|keyslot",
+                "cluster|links",
+            ),
+            *("cluster|myid", "cluster|nodes", "cluster|replicas", "cluster|shards", "cluster|slaves"),
+            "cluster|slots",
+        ),
+        "it is for clusters; tests/miniredis/cluster compares it",
+    ),
     "failover": "it changes the server's role; tests/miniredis/replication compares it",
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",

@@ -31,7 +31,7 @@ PART = 12
 
 def unchanged(client: str) -> Iterator[Mutant]:
     """Copies that are not changed, judged by all clauses that convict with this client."""
-    same = '"""The version of Redis."""'
+    same = '"""The name of the module whose commands are built in: those with the flag ``module``."""'
     clauses = [
         *dict.fromkeys(clause for each in CONVICTED if each.client == client for clause in each.clauses)
     ]

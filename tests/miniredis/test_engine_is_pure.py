@@ -11,7 +11,7 @@ import miniredis.engine
 FOLDER = Path(miniredis.engine.__file__).parent
 
 ALLOWED = {
-    "__future__", "anycrc", "array", "bisect", "collections", "contextlib", "dataclasses", "decimal", "enum", "functools",
+    "__future__", "anycrc", "array", "binascii", "bisect", "collections", "contextlib", "dataclasses", "decimal", "enum", "functools",
     "hashlib", "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "types",
     "typing",
 }  # fmt: skip

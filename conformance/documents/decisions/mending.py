@@ -25,6 +25,7 @@ from ..state import (
     expect_roles_free,
     held,
     length,
+    our_own,
     text,
 )
 from . import HOLD, RECEIVE, decided, ours
@@ -245,7 +246,7 @@ def ends_when_it_is_deleted_meanwhile(env: Environment) -> None:
     """A Delete begins before any message of a repair, which ends; the next one finishes it."""
     for moment in numbers(1):
         gate = env.using(Gate(env.address))
-        with impatient(), env.ours("jobs", url=gate.url, prefix=env.prefix) as queue:
+        with impatient(), our_own(env, "jobs", url=gate.url, prefix=env.prefix) as queue:
             queue.create(3)
             queue.put(b"v")
             env.redis.delete(env.queue_key(":not_full"))

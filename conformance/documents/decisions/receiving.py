@@ -168,17 +168,19 @@ def many_after_a_wait(env: Environment, queue: Any) -> None:
 def many_fill_up_to_the_bound(env: Environment) -> None:
     some = [b"%d" % number for number in range(4)]
     for there, bound, putting in product(range(4), range(4), range(1, 5)):
+        room = putting if not bound else max(bound - there, 0)
+        if room < putting and env.foreign:
+            continue  # an adapter cannot ask it for as many as fit
         with ours(env) as queue:
             queue.create(bound)
             for each in some[:there]:
                 queue.put(each, overfill=True)
-            room = putting if not bound else max(bound - there, 0)
             what = f"{putting} put to {there} with a bound of {bound}"
             if room < putting:
                 with expect_error(QueueFullError, what):
                     queue.put_many(some[:putting], block=False)
             else:
-                queue.put_many(some[:putting], block=False)
+                queue.put_many(some[:putting])
             stored = some[:there] + some[: min(room, putting)]
             expect(values(env), stored, f"what is stored of {what}")
             if stored:

@@ -26,8 +26,8 @@ SORTED_SETS: Final = (
     Mutant(
         "ZREVRANK counts from 1",
         "miniredis/engine/commands/sorted_sets.py",
-        "len(values) - 1 - rank",
-        "len(values) - rank",
+        "rank is None else len(values) - 1 - rank",
+        "rank is None else len(values) - rank",
     ),
     Mutant(
         "a range has its upper end though told not to",
