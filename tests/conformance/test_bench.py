@@ -56,7 +56,8 @@ def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: P
     assert document["machine"].keys() == {"system", "processor", "python"}
     for each in document["rows"]:
         assert each["verdict"] in {"met", "missed", "not available"}, each
-        assert each["verdict"] == "not available" or each["ours"] >= 0  # a little memory may be none
+        # a little memory or time may be none
+        assert each["verdict"] == "not available" or each["ours"] > -1e-9
     measured = [each for each in document["rows"] if each["verdict"] != "not available"]
     assert len(drawn.read_text().splitlines()) == 2 + len(measured)
 
