@@ -15,7 +15,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
-from .direct import HUNG_UP, Direct, call_back
+from .direct import HUNG_UP, NEVER_DECODE, Direct, call_back
 from .engine.replies import NO_REPLY, NOT_ASKED, NoReply
 from .local import LocalSocket
 from .local_async import AsyncPipe
@@ -52,7 +52,7 @@ class LocalConnection(redis.connection.AbstractConnection):
     def read_response(self, disable_decoding: bool = False, **options: Any) -> Any:
         """Returns the next reply; raises it if it is an error."""
         if self.direct.has_reply:
-            return self.direct.take({"NEVER_DECODE": True} if disable_decoding else {})
+            return self.direct.take(decodes=not disable_decoding)
         return super().read_response(disable_decoding, **options)
 
     def can_read(self, timeout: float | None = 0) -> bool:
@@ -125,7 +125,7 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
     async def read_response(self, disable_decoding: bool = False, *args: Any, **options: Any) -> Any:
         """Returns the next reply; raises it if it is an error."""
         if self.direct.has_reply:
-            return self.direct.take({"NEVER_DECODE": True} if disable_decoding else {})
+            return self.direct.take(decodes=not disable_decoding)
         return await super().read_response(disable_decoding, *args, **options)
 
     def is_ready(self) -> bool:
@@ -320,7 +320,10 @@ class LocalRedis(redis.Redis):
             reply = direct.ask(arguments)
             if type(reply) is not NoReply:
                 return call_back(
-                    direct.decoded(reply, options), self.response_callbacks, arguments[0], options
+                    direct.decoded(reply, decodes=NEVER_DECODE not in options),
+                    self.response_callbacks,
+                    arguments[0],
+                    options,
                 )
             if reply is NOT_ASKED:
                 pool.make_ready(connection)
@@ -363,7 +366,7 @@ class AsyncLocalRedis(redis.asyncio.Redis):
                 if reply is NOT_ASKED:
                     await connection.send_command(*arguments, **options)
                 return await self.parse_response(cast(Any, connection), arguments[0], **options)
-            found = direct.decoded(reply, options)
+            found = direct.decoded(reply, decodes=NEVER_DECODE not in options)
             called = call_back(found, self.response_callbacks, arguments[0], options)
             return called if called is found or not hasattr(called, "__await__") else await called
         finally:

@@ -15,7 +15,7 @@ from redis.exceptions import ConnectionError, WatchError  # noqa: A004
 from .engine.replies import NO_REPLY, NOT_ASKED, Encoded, NoReply
 from .local import LocalClient
 
-__all__ = ["HUNG_UP", "Direct", "call_back"]
+__all__ = ["HUNG_UP", "NEVER_DECODE", "Direct", "call_back"]
 
 HUNG_UP: Final = "Connection closed by server."
 
@@ -70,17 +70,17 @@ class Direct:
         """Whether the reply is here, so that there is nothing to read."""
         return type(self.reply) is not NoReply
 
-    def take(self, options: Mapping[str, Any]) -> Any:
+    def take(self, *, decodes: bool) -> Any:
         """Returns the reply, and forgets it."""
         reply, self.reply = self.reply, NO_REPLY
-        return self.decoded(reply, options)
+        return self.decoded(reply, decodes=decodes)
 
-    def decoded(self, reply: Any, options: Mapping[str, Any]) -> Any:
+    def decoded(self, reply: Any, *, decodes: bool = True) -> Any:
         """A reply as a connection of redis-py decodes it; an error is returned as an exception."""
         if type(reply) is Encoded:
             self._reader.feed(reply)
-            return self._reader.gets(NEVER_DECODE not in options)
-        if self._decode is None or reply is None or NEVER_DECODE in options:
+            return self._reader.gets(decodes)
+        if self._decode is None or reply is None or not decodes:
             return reply
         return [*map(self._decode, reply)] if type(reply) is list else self._decode(reply)
 
@@ -102,7 +102,8 @@ class Direct:
         replies = self._ask(LocalClient.ask_all, commands)
         if replies is not None and (self._decode is not None or Encoded in map(type, replies)):
             replies = [
-                self.decoded(reply, options) for reply, (_, options) in zip(replies, commands, strict=True)
+                self.decoded(reply, decodes=NEVER_DECODE not in options)
+                for reply, (_, options) in zip(replies, commands, strict=True)
             ]
         return None if replies is None else all_called_back(replies, commands, pipeline.response_callbacks)
 
@@ -116,7 +117,7 @@ class Direct:
         reply = self._ask(LocalClient.ask_transaction, commands)
         if reply is None:
             return None
-        replies = self.decoded(reply, {})
+        replies = self.decoded(reply)
         pipeline.watching = False
         if replies is None:
             raise WatchError("Watched variable changed.")

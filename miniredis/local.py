@@ -135,7 +135,7 @@ class LocalClient:
             return NO_REPLY
         return reply
 
-    def ask_all(self, requests: list[list[bytes]]) -> list[Value | Encoded | NoReply] | NoReply:
+    def ask_all(self, requests: list[list[bytes]]) -> list[Value | Encoded] | NoReply:
         """Runs requests, given as values; returns their replies, in their wire form if they are no values.
 
         Returns:

@@ -162,14 +162,14 @@ def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
     reply = call(engine, session, command, args)
     if reply is NO_REPLY:
         keep_request(session, args)
-        return reply
+        return NO_REPLY
     value = as_value(reply, session.resp)
     if engine.waiting.ready:
         engine.waiting.serve_ready()
     return value
 
 
-def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | Encoded | NoReply] | NoReply:
+def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | Encoded] | NoReply:
     """Runs several requests for data that cannot block, and returns their replies.
 
     Returns:
@@ -179,7 +179,7 @@ def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | En
     if commands is None:
         return NOT_ASKED
     engine, resp = session.engine, session.resp
-    replies: list[Value | Encoded | NoReply] = []
+    replies: list[Value | Encoded] = []
     ready = engine.waiting.ready
     engine.statistics.start_lap()
     for command, args in zip(commands, requests, strict=True):

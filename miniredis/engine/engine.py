@@ -127,8 +127,6 @@ class Engine:
 
     def move_into(self, environment: Environment) -> None:
         """Another process, or another server, has the engine from now on."""
-        self.version = self.config.version
-        self.commands = table_of(self.version)
         self.environment = environment
         self.statistics.use(environment.stopwatch)
         self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
@@ -223,7 +221,7 @@ class Engine:
 
     def ask_all(
         self, session: Session, requests: Sequence[Request], now: Instant
-    ) -> list[Value | Encoded | NoReply] | NoReply:
+    ) -> list[Value | Encoded] | NoReply:
         """Runs several requests as ``ask`` does; returns the replies to all.
 
         Returns:

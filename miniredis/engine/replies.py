@@ -163,10 +163,10 @@ def encode(value: Any, resp: int) -> Output:
     return ENCODERS[resp][type(value)](value)
 
 
-def as_value(reply: Reply, resp: int) -> Value | Encoded | NoReply:
+def as_value(reply: Reply, resp: int) -> Value | Encoded:
     """A reply for a client that reads values: any that is no ``Value`` in its wire form."""
     kind = type(reply)
-    if kind in SIMPLE or kind is NoReply:
+    if kind in SIMPLE:
         return reply  # type: ignore[return-value]
     if reply is OK:
         return b"OK"
