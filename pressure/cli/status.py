@@ -94,7 +94,11 @@ STATUSES: Final = (
         (ItemLostError,),
     ),
     Status(17, "Spark, or something that Spark needs, is missing", (SetupError,)),
-    Status(18, "a query in Spark failed, or the rows for it are gone", (PipelineError, RowsGoneError)),
+    Status(
+        18,
+        "a query in Spark failed for another reason, or the rows for it are gone",
+        (PipelineError, RowsGoneError),
+    ),
     Status(UNEXPECTED, "an unexpected error; please report it", (Exception,)),
     Status(126, "the command of a pipe cannot be run", (CannotRunError,)),
     Status(127, "the command of a pipe was not found", (NotFoundError,)),
@@ -103,6 +107,14 @@ STATUSES: Final = (
 )
 
 _CODES: Final = {error: status.code for status in STATUSES for error in status.errors}
+
+
+#: The statuses for errors that Spark passes on as text.
+_BY_NAME: Final = {
+    error.__name__: code
+    for error, code in _CODES.items()
+    if issubclass(error, PressureError) and error is not PressureError
+}
 
 
 def lost_messages(error: BaseException) -> list[bytes]:
@@ -118,6 +130,8 @@ def status_of(error: BaseException) -> int:
         return error.status
     if isinstance(error, KeyboardInterrupt):
         return 130
+    if isinstance(error, PipelineError) and error.cause in _BY_NAME:
+        return _BY_NAME[error.cause]
     return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
 
 

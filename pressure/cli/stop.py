@@ -48,6 +48,11 @@ class Signals:
                 self._before[number] = signal.signal(number, self._note)
         return self
 
+    def install(self) -> None:
+        """Install the handlers again, after a library has replaced them."""
+        for number in self._before:
+            signal.signal(number, self._note if self._came is None else signal.SIG_DFL)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Final
 
@@ -65,10 +66,14 @@ class PressureDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for ``spark.read``."""
+        if self._chosen.dead is not None:
+            raise OptionError("option dead is for streams: a batch read takes nothing from its queue")
         return Reader(self._chosen, _checked(schema, self._chosen))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader for ``spark.readStream``."""
+        if self._chosen.dead is not None:
+            _check_server(replace(self._chosen, queue=self._chosen.dead, kind="pressure"))
         if not _ADMITS and self._chosen.rows_per_batch is not None:
             warnings.warn(
                 f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after "
@@ -225,7 +230,9 @@ class StreamReader(DataSourceStreamReader, _Draining):
         assert isinstance(state, State)
         source = Source(self._options)
         try:
-            yield from batches_of(self._options, _arrow(self._schema), source.read(state, first, last))
+            divert = partial(source.divert, state) if self._options.dead else None
+            rows = source.read(state, first, last)
+            yield from batches_of(self._options, _arrow(self._schema), rows, divert)
         finally:
             source.close()
 
@@ -240,8 +247,8 @@ class StreamReader(DataSourceStreamReader, _Draining):
 
 
 def offset_of(options: Options, stream: str, row: int) -> dict[str, Any]:
-    """An offset: the row number and the id of the stream, and for ``finish`` the queue."""
+    """An offset: the row number and the id of the stream, and for ``finish`` the queues."""
     return {
         "pressure": options.queue, "kind": options.kind, "prefix": options.prefix or "",
-        "stream": stream, "row": row,
+        "stream": stream, "row": row, **({"dead": options.dead} if options.dead else {}),
     }  # fmt: skip

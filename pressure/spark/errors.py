@@ -12,7 +12,17 @@ class OptionError(ValueError, PressureError):
 
 
 class PipelineError(PressureError):
-    """A query of ``pressure pipeline`` failed; the text is the cause in one line."""
+    """A query of ``pressure pipeline`` failed; the text is the cause in one line.
+
+    Attributes:
+        cause: The name of the class of the error that ended the query; "" if it is not known.
+        details: All that Spark says about it.
+    """
+
+    def __init__(self, text: str, cause: str = "", details: str = "") -> None:
+        super().__init__(text)
+        self.cause = cause
+        self.details = details
 
 
 class SetupError(PressureError):

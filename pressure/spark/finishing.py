@@ -48,11 +48,21 @@ def _finish(offset: dict[str, Any], url: str | None, lease: float) -> int:
     if "pressure" not in offset:
         return 0
     options = Options(
-        offset["pressure"], url, offset["kind"], offset["prefix"] or None, lease=lease, timeout=2 * lease
-    )
+        offset["pressure"], url, offset["kind"], offset["prefix"] or None,
+        lease=lease, timeout=2 * lease, dead=offset.get("dead"),
+    )  # fmt: skip
     source = Source(options)
     try:
         source.acknowledge(offset["row"], offset["stream"])
+        return source.leave()
+    finally:
+        source.release()
+
+
+def leave(options: Options) -> int:
+    """Let others read a queue whose query has ended. Returns how many rows are claimed for the next run."""
+    source = Source(options)
+    try:
         return source.leave()
     finally:
         source.release()

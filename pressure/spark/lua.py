@@ -74,6 +74,7 @@ if not id or claimed - first ~= count then
   id, first, claimed = new, 0, count
   call('HSET', source, 'id', id, 'first', first, 'claimed', claimed)
 end
+call('HDEL', source, 'paused')
 return {'ok', id, first, claimed}
 """
 )
@@ -83,6 +84,7 @@ CLAIM: Final = Step(
     _STREAMS
     + b"""
 if not id or not ours('spark/' .. id) then return {'taken', '', 0} end
+if call('HEXISTS', source, 'paused') == 1 then return {'ok', 0, claimed} end
 local moved, status = take(tonumber(ARGV[2]))
 if status == 'error' then return moved end
 if moved > 0 then call('HINCRBY', source, 'claimed', moved) end
@@ -114,6 +116,11 @@ if left == 0 and id and ours('spark/' .. id) then leave() end
 call('DEL', owner)
 return {'ok', left}
 """
+)
+
+#: Let the stream claim nothing more, until it is opened again. KEYS: source.
+PAUSE: Final = Script(
+    b"return redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HSET', KEYS[1], 'paused', 1)"
 )
 
 #: Decide which lists make up a batch. KEYS: the writer's marker, then the staged lists. ARGV: the batch, for

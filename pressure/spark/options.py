@@ -41,6 +41,7 @@ class Options:
         format: One of ``FORMATS``.
         schema: With JSON, the fields of the payload as DDL.
         malformed: One of ``MALFORMED``: what to do with a payload that is not in the format.
+        dead: The queue for payloads that are not in the format; None to do with them what ``malformed`` says.
         missing: One of ``MISSING``: what a backup or reliable queue is that has no key.
         envelope: Whether items of a backup queue carry an identifier of their own.
         snapshot: Whether a batch read sees the queue at one moment.
@@ -61,6 +62,7 @@ class Options:
     format: str = "binary"
     schema: str | None = None
     malformed: str = "fail"
+    dead: str | None = None
     missing: str = "fail"
     envelope: bool = False
     snapshot: bool = True
@@ -155,6 +157,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "format": Option("format", _one_of(FORMATS)),
     "schema": Option("schema", _text),
     "malformed": Option("malformed", _one_of(MALFORMED)),
+    "dead": Option("dead", _text),
     "missing": Option("missing", _one_of(MISSING)),
     "envelope": Option("envelope", _yes),
     "snapshot": Option("snapshot", _yes),
@@ -207,6 +210,8 @@ def _check(options: Options) -> None:
     """Raises OptionError for options that exclude each other."""
     if options.schema is not None and options.format != "json":
         raise OptionError("option schema works only with format=json")
+    if options.dead is not None and options.malformed != "fail":
+        raise OptionError("option dead works only without malformed: it says what is done with such messages")
     if options.envelope and options.kind != "backup":
         raise OptionError("option envelope works only with kind=backup")
     if options.delivery == "plain" and options.writer is not None:

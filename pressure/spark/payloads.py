@@ -5,7 +5,7 @@ To add a format: add a row to ``FORMATS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -63,15 +63,31 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 
-def batches_of(options: Options, schema: Any, found: Iterator[tuple[int, Rows]]) -> Iterator[Any]:
+def batches_of(
+    options: Options,
+    schema: Any,
+    found: Iterator[tuple[int, Rows]],
+    divert: Callable[[Collection[int]], None] | None = None,
+) -> Iterator[Any]:
     """Rows as record batches of a schema: position, id, value, enqueued, deliveries.
+
+    Args:
+        options: Say what the format is.
+        schema: The columns.
+        found: The number of a row, and rows from there on.
+        divert: Is called with the numbers of rows whose payload is not in the format. The batches are then
+            without these rows. None to do what the option ``malformed`` says.
 
     Raises:
         PayloadError: A payload is not in the format, and the option ``malformed`` is ``fail``.
     """
     for first, rows in found:
         for start, end in _parts(rows):
-            yield _batch(options, schema, first + start, rows.part(start, end))
+            batch, bad = _batch(options, schema, first + start, rows.part(start, end), divert is not None)
+            if divert is not None and bad:
+                divert([first + start + at for at in bad])
+                batch = batch.filter(pa.array([at not in bad for at in range(len(batch))]))
+            yield batch
 
 
 def _parts(rows: Rows) -> Iterator[tuple[int, int]]:
@@ -86,9 +102,12 @@ def _parts(rows: Rows) -> Iterator[tuple[int, int]]:
         yield start, len(rows)
 
 
-def _batch(options: Options, schema: Any, first: int, rows: Rows) -> Any:
+def _batch(
+    options: Options, schema: Any, first: int, rows: Rows, diverted: bool
+) -> tuple[Any, Collection[int]]:
+    """The record batch, and which of its rows have a payload that is not in the format."""
     count, kept = len(rows), options.malformed == "keep"
-    values, reasons = _column(options, schema.field("value").type, first, rows.values)
+    values, reasons = _column(options, schema.field("value").type, first, rows.values, diverted)
     columns = [
         pa.array(range(first, first + count), pa.int64()),
         _or_nulls(rows.ids, count, pa.string()),
@@ -99,7 +118,7 @@ def _batch(options: Options, schema: Any, first: int, rows: Rows) -> Any:
     if kept:
         raw = [rows.values[at] if at in reasons else None for at in range(count)]
         columns += [pa.array(raw, pa.binary()), pa.array(map(reasons.get, range(count)), pa.string())]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return pa.RecordBatch.from_arrays(columns, schema=schema), reasons
 
 
 def _or_nulls(values: Sequence[Any] | None, count: int, type: Any) -> Any:  # noqa: A002
@@ -115,6 +134,7 @@ def _column(
     type: Any,  # noqa: A002
     first: int,
     values: Sequence[bytes],
+    diverted: bool,
 ) -> tuple[Any, dict[int, str]]:
     """The column, and why payloads that are not in the format are null in it, by their index.
 
@@ -136,11 +156,12 @@ def _column(
         except Exception as error:
             reasons[at] = str(error)[:200] or error.__class__.__name__
             found.append(None)
-            if options.malformed == "fail":
+            if options.malformed == "fail" and not diverted:
                 raise PayloadError(
                     f"queue {options.queue!r}: the row at position {first + at} is not {options.format} of "
                     f"the schema: {value[:80]!r} ({reasons[at]}); malformed=null reads such rows as null, "
-                    "and malformed=keep adds columns with their bytes and the reason"
+                    "malformed=keep adds columns with their bytes and the reason, and dead=QUEUE puts them "
+                    "into a queue"
                 ) from None
     return pa.array(found, type), reasons
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 import importlib
 import re
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
+from pressure.errors import PressureError
 from pressure.spark.errors import OptionError, PipelineError
+from pressure.spark.options import options_of
+from pressure.spark.server import QueueServer
 
 Transform: TypeAlias = Callable[[Any], Any]
 
@@ -32,17 +36,20 @@ class Plan:
         source: The options of the queue that is read.
         target: The options of the queue that is written, or the folder of Parquet files.
         checkpoint: The folder in which Spark stores its progress.
-        transform: Takes the DataFrame that is read, and returns the one to write.
+        transform: Takes the DataFrame that is read, and returns the one to write. None to copy: to a queue
+            the messages, to Parquet files all columns.
         drain: Whether to stop when the queue is empty.
         every: Seconds from one batch to the next.
+        mode: The output mode of Spark: ``append``, ``update`` or ``complete``.
     """
 
     source: dict[str, str]
     target: dict[str, str] | str
     checkpoint: str
-    transform: Transform = field(default=lambda table: table)
+    transform: Transform | None = None
     drain: bool = False
     every: float = 1.0
+    mode: str = "append"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,7 @@ def _to_parquet(table: Any, folder: str) -> Any:
 def _to_queue(table: Any, options: dict[str, str]) -> Any:
     """A single column named value is written as it is; otherwise each row is written as JSON."""
     types = {field.name: field.dataType.simpleString() for field in table.schema.fields}
-    plain = types in ({"value": "string"}, {"value": "binary"})
+    plain = types.get("value") in ("string", "binary") and set(types) <= {"value", options.get("key")}
     form = "binary" if plain else "json"
     return table.writeStream.format("pressure").options(**{"format": form, **options})
 
@@ -88,27 +95,72 @@ def _to_queue(table: Any, options: dict[str, str]) -> Any:
 _TARGETS: Final[dict[type, Callable[[Any, Any], Any]]] = {str: _to_parquet, dict: _to_queue}
 
 
+def check(plan: Plan) -> None:
+    """Check the options and the queues before Spark starts.
+
+    Raises:
+        OptionError: An option is wrong, or excludes another.
+        PressureError: A queue does not exist, or its server cannot be reached.
+    """
+    given = options_of(plan.source)
+    if plan.transform is None and isinstance(plan.target, dict) and given.malformed == "keep":
+        raise OptionError(
+            "malformed=keep adds columns, which a queue of copies cannot hold: name a queue for such "
+            "messages (dead), or a transform"
+        )
+    dead = () if given.dead is None else (replace(given, queue=given.dead, kind="pressure"),)
+    target = (options_of(plan.target),) if isinstance(plan.target, dict) else ()
+    for options, reading in ((given, True), *((each, False) for each in (*dead, *target))):
+        server = QueueServer(options)
+        try:
+            server.check(reading=reading)
+        finally:
+            server.close()
+
+
 def started(spark: Any, plan: Plan) -> Any:
     """Start the query.
 
     Raises:
         OptionError: The transform does not return a DataFrame.
+        PipelineError: The transform or Spark failed.
     """
     with _translated_errors():
-        table = plan.transform(spark.readStream.format("pressure").options(**plan.source).load())
-        if not hasattr(table, "writeStream"):
-            raise OptionError(f"the transform must return a DataFrame, not {type(table).__name__}")
+        table = spark.readStream.format("pressure").options(**plan.source).load()
+        table = _copied(table, plan) if plan.transform is None else _transformed(table, plan.transform)
         writing = _TARGETS[type(plan.target)](table, plan.target)
         trigger = {"availableNow": True} if plan.drain else {"processingTime": f"{plan.every} seconds"}
-        return writing.option("checkpointLocation", plan.checkpoint).trigger(**trigger).start()
+        writing = writing.outputMode(plan.mode).option("checkpointLocation", plan.checkpoint)
+        return writing.trigger(**trigger).start()
 
 
-def running(query: Any, stopping: Callable[[], bool]) -> Iterator[Batch]:
+def _copied(table: Any, plan: Plan) -> Any:
+    if isinstance(plan.target, str):
+        return table
+    return table.select("value.*" if plan.source.get("format") == "json" else "value")
+
+
+def _transformed(table: Any, transform: Transform) -> Any:
+    try:
+        made = transform(table)
+    except PressureError:
+        raise
+    except Exception as error:
+        raise _failure("".join(traceback.format_exception(error))) from error
+    if not hasattr(made, "writeStream"):
+        raise OptionError(f"the transform must return a DataFrame, not {type(made).__name__}")
+    return made
+
+
+def running(
+    query: Any, stopping: Callable[[], bool], pause: Callable[[], object] = lambda: None
+) -> Iterator[Batch]:
     """Yields the batches of a query as they are completed, until it ends or is to stop.
 
     Args:
         query: The query.
         stopping: Returns whether the query is to stop, after its current batch; it is called often.
+        pause: Lets the query's source claim nothing more; it may be called several times.
 
     Raises:
         PipelineError: The query failed.
@@ -119,7 +171,7 @@ def running(query: Any, stopping: Callable[[], bool]) -> Iterator[Batch]:
             query.awaitTermination(LOOK)
         yield from (fresh := list(_since(query, seen)))
         seen = fresh[-1].number if fresh else seen
-    _complete_batch(query)
+    _complete_batch(query, pause)
     query.stop()
     with _translated_errors():
         query.awaitTermination(GRACE)
@@ -132,19 +184,20 @@ def _since(query: Any, seen: int) -> Iterator[Batch]:
             yield Batch(each["batchId"], each["numInputRows"], each["processedRowsPerSecond"] or 0.0)
 
 
-def _complete_batch(query: Any) -> None:
-    """Wait until the current batch is completed. The next run repeats a batch that was cut short."""
-    at, deadline = _last(query), time.monotonic() + GRACE
-    while query.isActive and query.status["isTriggerActive"] and _last(query) == at:
-        if time.monotonic() > deadline:
+def _complete_batch(query: Any, pause: Callable[[], object]) -> None:
+    """Wait until no batch is under way. The next run repeats a batch that was cut short.
+
+    A query that starts opens its stream, which ends a pause; so the source is paused again and again.
+    """
+    deadline = time.monotonic() + GRACE
+    while query.isActive and time.monotonic() < deadline:
+        with suppress(PressureError):
+            pause()
+        status = query.status
+        if not (status["isTriggerActive"] or status["message"].startswith("Initializing")):
             return
         with suppress(Exception):  # the next wait raises the error again
             query.awaitTermination(LOOK)
-
-
-def _last(query: Any) -> int:
-    progress = query.lastProgress
-    return progress["batchId"] if progress and progress["numInputRows"] else -1
 
 
 class _translated_errors:  # noqa: N801, a block
@@ -155,14 +208,25 @@ class _translated_errors:  # noqa: N801, a block
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and type(error).__module__.startswith(("pyspark.", "py4j.")):
-            raise PipelineError(cause_of(str(error))) from error
+            raise _failure(str(error)) from error
 
 
-#: How a Python error looks in a Java stack trace; errors of this package first.
+def _failure(text: str) -> PipelineError:
+    cause = cause_of(text)
+    place = "" if cause.startswith("[") else place_of(text)
+    return PipelineError(cause + (f" ({place})" if place else ""), cause.partition(":")[0], text)
+
+
+#: How a Python error looks in a Java stack trace, and how a Java one does; errors of this package first.
 _CAUSES: Final = (
     re.compile(r"^pressure\.(?:\w+\.)*(\w+: .*)$", re.MULTILINE),
     re.compile(r"^((?:\w+\.)*\w+(?:Error|Exception): .*)$", re.MULTILINE),
+    re.compile(r"^Caused by: (?:[\w$]+\.)*([\w$]+: .*)$", re.MULTILINE),
+    re.compile(r"^: (?:[\w$]+\.)*([\w$]+: .*)$", re.MULTILINE),
 )
+_FRAME: Final = re.compile(r'^ *File "([^"]+)", line (\d+), in (\S+)', re.MULTILINE)
+#: Folders of files that are not the user's.
+_NOT_THE_USERS: Final = re.compile(r"/(?:site-packages|pyspark|pressure|python3\.\d+)/|\.zip/|^<")
 
 
 def cause_of(text: str) -> str:
@@ -171,3 +235,9 @@ def cause_of(text: str) -> str:
         if found := pattern.findall(text):
             return str(found[-1])
     return text.strip().partition("\n")[0]
+
+
+def place_of(text: str) -> str:
+    """The last line of the user's own code in a stack trace, as ``FILE:LINE in FUNCTION``; "" if none."""
+    found = [each for each in _FRAME.findall(text) if not _NOT_THE_USERS.search(each[0])]
+    return "{}:{} in {}".format(*found[-1]) if found else ""

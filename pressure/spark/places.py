@@ -6,6 +6,7 @@ not mistaken for queues, and on a cluster a queue with a hash tag has all its ke
     __spark__:owner:KEY           the id of the query that reads the queue; expires with its lease
     __spark__:source:KEY          the stream's id, and the numbers of its first and last claimed row
     __spark__:pending:KEY         the rows that are claimed and not acknowledged; see ``Keys.pending``
+    __spark__:malformed:ID:KEY    the numbers of claimed rows of a stream that go to its queue ``dead``
     __spark__:sink:WRITER:KEY     what a writer has committed
     __spark__:stage:ID:KEY        the rows of one attempt of one task
     __spark__:snapshot:ID:KEY     the queue as a batch read sees it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -57,7 +58,12 @@ def _lead_to(folder: str) -> None:
 
 
 def session(
-    name: str = "pressure", master: str | None = None, *, folder: str | None = None, **config: str
+    name: str = "pressure",
+    master: str | None = None,
+    *,
+    folder: str | None = None,
+    apart: bool = False,
+    **config: str,
 ) -> SparkSession:
     """Start a Spark session, or use the running one, and register ``format("pressure")`` in it.
 
@@ -66,6 +72,7 @@ def session(
         master: Where Spark runs, such as ``local[4]``. Default: the environment variable ``SPARK_MASTER``, or
             else ``local[*]``.
         folder: One more folder from which the workers can import modules.
+        apart: Whether Spark's processes get no signals from this terminal: Ctrl-C reaches only this process.
         **config: Settings of Spark, with ``__`` for a dot: ``spark__sql__shuffle__partitions="2"``.
 
     Returns:
@@ -88,6 +95,18 @@ def session(
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
+    if apart:
+        _launch_apart(settings)
     spark = builder.getOrCreate()
     pressure.spark.register(spark)
     return spark
+
+
+def _launch_apart(settings: Mapping[str, str]) -> None:
+    """Start Spark's Java, and so all its workers, in a process group of its own."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is None:
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf, {"start_new_session": True}))

@@ -122,10 +122,24 @@ class Sink:
                     f"queue {self._queue}: of {staged[rest[0]].rows} staged rows, {rest[1]} are left; "
                     "the option expire is too short, or the server has lost them"
                 )
-            put += self._move(marker, rest[0], rest[1].decode().split())
-            self._server.script(END, (marker,), rest[0], round(KEPT * 1000))
+            put += self._finish(marker, rest[0], rest[1])
             if rest[0] == batch:
                 return put
+
+    def settled(self, writer: str) -> int:
+        """Complete a batch that was decided; returns the number of the last batch put, or -1."""
+        marker = self._marker(writer)
+        done, batch, lists = self._server.ask((b"HMGET", marker, b"done", b"batch", b"lists"))[0]
+        if batch is None:
+            return -1 if done is None else int(done)
+        self._finish(marker, int(batch), lists)
+        return int(batch)
+
+    def _finish(self, marker: bytes, batch: int, lists: bytes) -> int:
+        """Put the rows of a decided batch, and note that it was put; returns how many rows this call put."""
+        put = self._move(marker, batch, lists.decode().split())
+        self._server.script(END, (marker,), batch, round(KEPT * 1000))
+        return put
 
     @property
     def _queue(self) -> object:

@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -21,12 +21,13 @@ from typing import Any, Final
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
 from pressure.protocol.commands import atomic
 from pressure.spark.errors import RowsGoneError
-from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN
+from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
 from pressure.spark.rows import Rows, rows_of
 from pressure.spark.server import QueueServer
+from pressure.spark.sink import Sink
 from pressure.text import printable
 
 #: The most rows that one step claims (the server serves no other client meanwhile) and that one reply has.
@@ -159,11 +160,52 @@ class Source:
     def acknowledge(self, end: int, id: str | None = None) -> int:  # noqa: A002
         """Acknowledge all rows before this one; returns how many are still claimed."""
         stream = self.state.id  # this takes the queue if it is not taken yet
+        malformed = self._put_malformed(end) if self.options.dead else []
         status, detail, *_ = self._server.step(ACK, self._keys, self._me, id or stream, end)
         if status != b"ok":
             raise self._problem(status, detail)
         self._state = replace(self.state, first=max(end, self.state.first))
+        if malformed:
+            self._server.ask((b"SREM", self._malformed, *malformed))
         return int(detail)
+
+    @property
+    def _malformed(self) -> bytes:
+        return self._server.places.beside("malformed", self.state.id)
+
+    def divert(self, state: State, rows: Collection[int]) -> None:
+        """Note that these claimed rows go to the queue ``dead`` when they are acknowledged."""
+        self._server.ask((b"SADD", self._server.places.beside("malformed", state.id), *rows))
+
+    def _put_malformed(self, end: int) -> list[int]:
+        """Put the diverted rows before this one into the queue ``dead``, each once; returns their numbers."""
+        (found,) = self._server.ask((b"SMEMBERS", self._malformed))
+        rows = sorted(row for row in map(int, found) if row < end)
+        if not rows:
+            return []
+        assert self.options.dead is not None
+        writer = f"malformed-{self.state.id}"
+        with Sink(replace(self.options, queue=self.options.dead, kind="pressure")) as sink:
+            first = max(sink.settled(writer), self.state.first)
+            values = self._values([row for row in rows if row >= first])
+            sink.commit(writer, end, [sink.stage(values, 0, writer)])
+        return rows
+
+    def _values(self, rows: list[int]) -> Iterator[list[bytes]]:
+        """The values of claimed rows."""
+        at = 0
+        while at < len(rows):
+            last = at  # one read for rows that are close to each other
+            while last + 1 < len(rows) and rows[last + 1] - rows[at] < READ_TOGETHER:
+                last += 1
+            for start, found in self.read(self.state, rows[at], rows[last] + 1):
+                wanted = (row - start for row in rows[at : last + 1])
+                yield [found.values[each] for each in wanted if 0 <= each < len(found)]
+            at = last + 1
+
+    def pause(self) -> None:
+        """Let the stream claim nothing more, until it is opened again. Any process may call this."""
+        self._server.script(PAUSE, (self._keys[1],))
 
     def leave(self) -> int:
         """Release the queue; also the consumer role if no row is claimed. Returns how many are claimed."""

@@ -9,7 +9,9 @@ import pytest
 
 from pressure.cli import main
 from pressure.spark import OptionError, PipelineError, pipeline, sessions
-from pressure.spark.pipeline import Batch, Plan, cause_of, function_named, running, started
+from pressure.spark.pipeline import Batch, Plan, cause_of, check, function_named, place_of, running, started
+
+from .conftest import Place
 
 
 class Query:
@@ -18,7 +20,7 @@ class Query:
     def __init__(self, batches: int, *, ends: bool = True, error: Exception | None = None) -> None:
         self.recentProgress: list[dict[str, Any]] = []
         self.isActive = True
-        self.status = {"isTriggerActive": True}
+        self.status = {"isTriggerActive": True, "message": "Processing new data"}
         self.waits: list[float] = []
         self._batches, self._ends, self._error = batches, ends, error
 
@@ -43,6 +45,10 @@ class Query:
     def stop(self) -> None:
         self.isActive = False
 
+    def pause(self) -> None:
+        """Only the batch under way is left."""
+        self._batches = min(self._batches, len(self.recentProgress) + 1)
+
 
 SparkError = type("SparkError", (Exception,), {"__module__": "pyspark.errors"})
 
@@ -54,9 +60,23 @@ def test_batches_are_reported_until_the_query_ends() -> None:
 
 def test_a_stopped_query_finishes_the_batch_under_way() -> None:
     query = Query(5, ends=False)
-    seen = running(query, lambda: len(query.recentProgress) >= 2)
+    seen = running(query, lambda: len(query.recentProgress) >= 2, query.pause)
     assert [batch.number for batch in seen] == [0, 1, 2]
     assert not query.isActive
+
+
+def test_a_query_that_is_stopped_while_it_starts_ends_its_first_batch() -> None:
+    query = Query(3, ends=False)
+    query.status = {"isTriggerActive": False, "message": "Initializing sources"}
+
+    def pause() -> None:
+        if query.waits:  # by now it has started
+            query.status = {
+                "isTriggerActive": len(query.recentProgress) < 2,
+                "message": "Processing new data",
+            }
+
+    assert [batch.number for batch in running(query, lambda: True, pause)] == [0, 1]
 
 
 def test_an_idle_query_is_stopped_without_waiting_for_a_batch() -> None:
@@ -91,10 +111,37 @@ pressure.errors.QueueInUseError: queue 'jobs' is read by another query (host:1/s
         ("pressure.spark.errors.PayloadError: a row's value is null", "PayloadError: a row's value is null"),
         ("first\nZeroDivisionError: division by zero\n\tat java", "ZeroDivisionError: division by zero"),
         ("[TABLE_NOT_FOUND] no such table\nmore", "[TABLE_NOT_FOUND] no such table"),
+        (
+            "An error occurred while calling o56.start.\n: java.io.IOException: mkdir failed\n\tat x.y(Z.java)",
+            "IOException: mkdir failed",
+        ),
+        (
+            "An error occurred\n: a.b.C: outer\n\tat x\nCaused by: a.b.Inner$Exception: inner\n\tat y",
+            "Inner$Exception: inner",
+        ),
     ],
 )
 def test_the_cause_is_found_in_the_text_of_a_spark_error(text: str, cause: str) -> None:
     assert cause_of(text) == cause
+
+
+def test_the_place_of_an_error_is_the_last_line_of_the_users_own_code() -> None:
+    text = """Traceback
+  File "/venv/lib/python3.11/site-packages/pyspark/worker.py", line 9, in main
+  File "/home/ann/mine.py", line 3, in outer
+  File "/home/ann/mine.py", line 7, in inner
+  File "/usr/lib/python3.11/json/decoder.py", line 337, in decode
+ValueError: bad"""
+    assert place_of(text) == "/home/ann/mine.py:7 in inner"
+    assert place_of("no trace") == ""
+
+
+def test_a_transform_that_fails_is_reported_with_its_line() -> None:
+    def broken(_: Any) -> Any:
+        return 1 // 0
+
+    with pytest.raises(PipelineError, match=r"ZeroDivisionError: .* \(.*test_pipeline\.py:\d+ in broken\)"):
+        started(Table([]), Plan({}, "x", "c", broken))
 
 
 def test_a_transform_is_found_by_its_name() -> None:
@@ -134,6 +181,7 @@ def test_a_plan_becomes_the_calls_to_spark() -> None:
         ("load", {}),
         ("format", "parquet", {}),
         ("option", "path", "out.parquet", {}),
+        ("outputMode", "append", {}),
         ("option", "checkpointLocation", "c", {}),
         ("trigger", {"availableNow": True}),
         ("start", {}),
@@ -156,19 +204,22 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query], list[Any]]:
             notes.append(plan)
             return query
 
-        def session(_: str, master: str, *, folder: str, **settings: str) -> Table:
+        def session(_: str, master: str, *, folder: str, apart: bool, **settings: str) -> Table:
             notes.append(master)
             assert folder
-            assert settings["spark__log__level"] == "OFF"
+            assert apart
+            notes.append(settings)
             return Table([])
 
-        def finish(_: Any, url: str) -> int:
+        def finish(_: Any, url: str, *, lease: float) -> int:
             notes.append(url)
-            return 2
+            return 0
 
         monkeypatch.setattr(pipeline, "started", start)
+        monkeypatch.setattr(pipeline, "check", lambda _: None)
         monkeypatch.setattr(sessions, "session", session)
         monkeypatch.setattr("pressure.spark.finishing.finish", finish)
+        monkeypatch.setattr("pressure.spark.finishing.leave", lambda _: 2)
         return notes
 
     return use
@@ -180,10 +231,17 @@ def test_the_command_turns_its_options_into_a_plan_and_prints_progress(
     notes = fake(Query(2))
     line = "--host h --port 7000 --db 3 pipeline --from a --to b --checkpoint c --to-kind backup --rows 9 --drain"
     assert main([*line.split(), "--master", "m", "--timeout", "5"]) == 0
-    master, plan, url = notes
+    master, settings, plan, url = notes
+    assert settings == {**sessions.QUIET, "spark__log__level": "OFF"}
     common = {"url": "redis://h:7000/3", "timeout": "5.0"}
     assert (master, url) == ("m", "redis://h:7000/3")
-    assert plan.source == {"queue": "a", "kind": "pressure", "format": "text", "rowsPerBatch": "9", **common}
+    assert plan.source == {
+        "queue": "a",
+        "kind": "pressure",
+        "format": "binary",
+        "rowsPerBatch": "9",
+        **common,
+    }
     assert plan.target == {"queue": "b", "kind": "backup", **common}
     assert (plan.checkpoint, plan.drain) == ("c", True)
     assert capsys.readouterr().err.splitlines() == [
@@ -197,12 +255,67 @@ def test_the_command_turns_its_options_into_a_plan_and_prints_progress(
 def test_the_command_can_write_parquet(fake: Callable[[Query], list[Any]], target: str) -> None:
     notes = fake(Query(0))
     assert main(["pipeline", "--from", "a", "--to", target, "--checkpoint", "c", "-q"]) == 0
-    assert notes[1].target == target
+    assert notes[2].target == target
+    assert notes[2].source["format"] == "text"
+
+
+def test_the_command_passes_on_what_spark_and_the_queues_are_to_do(
+    fake: Callable[[Query], list[Any]],
+) -> None:
+    notes = fake(Query(0))
+    line = (
+        "pipeline --from a --to b --checkpoint c --format json --schema x --malformed keep --dead d "
+        "--partitions 3 --key n --output-mode update --conf spark.executor.memory=2g --verbose"
+    )
+    assert main(line.split()) == 0
+    _, settings, plan, _ = notes
+    assert settings == {"spark__executor__memory": "2g"}
+    assert plan.source == {
+        "queue": "a", "kind": "pressure", "format": "json", "schema": "x", "dead": "d", "partitions": "3",
+    }  # fmt: skip
+    assert (plan.target, plan.mode) == ({"queue": "b", "kind": "pressure", "key": "n"}, "update")
+
+
+def test_a_setting_of_spark_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("pipeline --from a --to b --checkpoint c --conf x".split()) == 2
+    assert capsys.readouterr().err == "pressure: --conf must be NAME=VALUE, not 'x'\n"
 
 
 def test_the_command_prints_the_cause_when_the_query_fails(
     fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake(Query(0, error=SparkError(JAVA)))
-    assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c"]) == 18
+    assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c"]) == 7
     assert "QueueInUseError: queue 'jobs' is read by another query" in capsys.readouterr().err
+
+
+def test_the_status_is_that_of_the_error_in_the_query(fake: Callable[[Query], list[Any]]) -> None:
+    fake(Query(0, error=SparkError("ZeroDivisionError: division by zero")))
+    assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c"]) == 18
+
+
+def test_all_that_spark_says_is_printed_on_request(
+    fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake(Query(0, error=SparkError(JAVA)))
+    assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c", "--verbose"]) == 7
+    assert JAVA in capsys.readouterr().err
+
+
+def test_a_missing_queue_or_server_is_found_before_spark_starts(
+    make: Callable[..., Place], capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = make()
+    line = ["pipeline", "--url", place.url, "--checkpoint", "c", "--from"]
+    assert main([*line, "none", "--to", place.name]) == 3
+    assert main([*line, place.name, "--to", "none"]) == 3
+    assert main([*line, place.name, "--to", "x.parquet", "--dead", "none"]) == 3
+    assert main(["pipeline", "--port", "1", "--from", "a", "--to", "b", "--checkpoint", "c"]) == 4
+    assert main([*line, place.name, "--to", place.name, "--malformed", "keep"]) == 2
+    assert "name a queue for such" in capsys.readouterr().err
+
+
+def test_a_plan_with_a_transform_may_keep_malformed_messages(make: Callable[..., Place]) -> None:
+    place = make()
+    where = {"queue": place.name, "url": place.url}
+    check(Plan({**where, "malformed": "keep"}, where, "c", lambda table: table))

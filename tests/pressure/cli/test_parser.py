@@ -33,7 +33,7 @@ PARSED: dict[str, dict[str, Any]] = {
     },
     "pipe -n 1 a -- sh -c -h -- b": {"name": "a", "words": ["sh", "-c", "-h"], "target": "b", "count": 1},
     "pipeline --from a --to b/c --checkpoint d -q": {
-        "source": "a", "target": "b/c", "checkpoint": "d", "quiet": True, "every": 1.0, "format": "text",
+        "source": "a", "target": "b/c", "checkpoint": "d", "quiet": True, "every": 1.0, "format": None,
     },
 }  # fmt: skip
 

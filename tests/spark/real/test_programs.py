@@ -27,21 +27,24 @@ def started(*words: str, cwd: Path) -> subprocess.Popen[str]:
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-m", *words], cwd=cwd, env=environ, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
 
 
 def pipeline(place: Any, target: Any, *more: str, cwd: Path) -> subprocess.Popen[str]:
     (cwd / "mine.py").write_text(DOUBLED)
     words = ["--url", place.url, "--from", place.name, "--to", target.name, "--checkpoint", "checkpoint"]
-    words += ["--transform", "mine:doubled", "--master", "local[2]", *more]
+    words += ["--master", "local[2]", *more]
     return started("pressure", "pipeline", *words, cwd=cwd)
+
+
+TRANSFORM = ("--transform", "mine:doubled")
 
 
 def test_a_pipeline_that_was_stopped_goes_on_where_it_ended(on_real: Any, tmp_path: Path) -> None:
     place, target = on_real(), on_real()
     place.put(*some(0, 1000))
-    process = pipeline(place, target, cwd=tmp_path)
+    process = pipeline(place, target, *TRANSFORM, cwd=tmp_path)
     deadline = time.monotonic() + LIMIT
     while target.queue.length() < 1000 and process.poll() is None and time.monotonic() < deadline:
         target.queue.wait_closed(0.2)  # which it never is
@@ -51,9 +54,81 @@ def test_a_pipeline_that_was_stopped_goes_on_where_it_ended(on_real: Any, tmp_pa
     assert "1000 rows done" in errors
     assert place.queue.stats().unacknowledged == 0
     place.put(*some(1000, 1200))
-    _, errors = pipeline(place, target, "--drain", cwd=tmp_path).communicate(timeout=LIMIT)
+    _, errors = pipeline(place, target, *TRANSFORM, "--drain", cwd=tmp_path).communicate(timeout=LIMIT)
     assert "200 rows done" in errors
     assert target.look() == [row + row for row in some(0, 1200)]
+
+
+def test_ctrl_c_under_load_ends_the_batch_and_gives_everything_back(on_real: Any, tmp_path: Path) -> None:
+    """As a terminal does, the signal goes to the whole group of processes."""
+    place, target = on_real(), on_real()
+    place.put(*some(0, 60_000))
+    process = pipeline(place, target, "--rows", "1000", "--every", "0", cwd=tmp_path)
+    deadline = time.monotonic() + LIMIT
+    while not target.queue.length() and process.poll() is None and time.monotonic() < deadline:
+        target.queue.wait_closed(0.05)  # which it never is
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130, errors[-2000:]
+    lines = errors.splitlines()
+    assert "Traceback" not in errors, errors
+    assert lines[-2].endswith("rows done")
+    done = target.queue.length()
+    assert 0 < done < 60_000
+    assert target.queue.peek_many(done) == some(0, done)
+    assert place.queue.stats().unacknowledged == 0
+    assert place.queue.get_nowait() == b"row %d" % done  # so its role is free, too
+
+
+def test_sigterm_during_the_start_leaves_nothing_claimed(on_real: Any, tmp_path: Path) -> None:
+    place, target = on_real(), on_real()
+    place.put(*some(0, 10))
+    process = pipeline(place, target, cwd=tmp_path)
+    deadline = time.monotonic() + LIMIT
+    while not list(tmp_path.glob("checkpoint/metadata")) and time.monotonic() < deadline:
+        target.queue.wait_closed(0.01)  # which it never is
+    process.terminate()
+    _, errors = process.communicate(timeout=LIMIT)
+    assert process.returncode == 143, errors[-2000:]
+    assert place.queue.stats().unacknowledged == 0
+    assert place.queue.get_many(20, timeout=0) + target.queue.peek_many(20) in (some(0, 10), [])
+
+
+def test_a_pipeline_copies_messages_and_puts_malformed_ones_aside(on_real: Any, tmp_path: Path) -> None:
+    place, target, dead = on_real(), on_real(), on_real()
+    place.put(b"one", b"\xff\x00", b"two\n")
+    words = ["--drain", "--format", "text", "--dead", dead.name, "--partitions", "1", "--key", "value"]
+    _, errors = pipeline(place, target, *words, cwd=tmp_path).communicate(timeout=LIMIT)
+    assert "2 rows done" in errors
+    assert (target.look(), dead.look()) == ([b"one", b"two\n"], [b"\xff\x00"])
+    place.put(b"\xff\x00")
+    _, errors = pipeline(place, target, "--drain", cwd=tmp_path).communicate(timeout=LIMIT)
+    assert "1 rows done" in errors
+    assert target.look()[2:] == [b"\xff\x00"]
+
+
+def test_an_error_in_java_or_in_a_function_is_reported_with_its_cause_and_line(
+    on_real: Any, tmp_path: Path
+) -> None:
+    place = on_real()
+    place.put(b"one")
+    (tmp_path / "file").write_text("not a folder")
+    words = ["pressure", "pipeline", "--url", place.url, "--from", place.name, "--master", "local[2]"]
+    words += ["--checkpoint", "checkpoint", "--drain", "--to"]
+    process = started(*words, "./file", cwd=tmp_path)
+    _, errors = process.communicate(timeout=LIMIT)
+    assert process.returncode == 18
+    assert "Exception: " in errors.splitlines()[-1]
+    assert str(tmp_path / "file") in errors.splitlines()[-1]
+    (tmp_path / "bad.py").write_text(
+        "def each(batches):\n    for batch in batches:\n        yield batch.column(99)\n\n\n"
+        "def table(rows):\n    return rows.select('value').mapInArrow(each, 'value STRING')\n"
+    )
+    process = started(*words, "./folder", "--transform", "bad:table", cwd=tmp_path)
+    _, errors = process.communicate(timeout=LIMIT)
+    assert process.returncode == 18
+    assert "IndexError: " in errors.splitlines()[-1]
+    assert errors.endswith(f"({tmp_path}/bad.py:3 in each)\n")
 
 
 def test_the_access_log_example_runs(tmp_path: Path) -> None:

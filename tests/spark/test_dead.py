@@ -1,0 +1,119 @@
+"""Messages that are not in the format go to the queue ``dead``, each once, when their batch is acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pressure import Queue
+from pressure.spark import OptionError, finish
+from pressure.spark.source import Source
+
+from .conftest import Place, some
+from .test_finishing import Query
+
+pytest.importorskip("pyspark", reason="PySpark is not installed; it is in the extra 'spark'")
+pa: Any = pytest.importorskip("pyarrow")
+datasource: Any = pytest.importorskip("pressure.spark.datasource")
+payloads: Any = pytest.importorskip("pressure.spark.payloads")
+
+SCHEMA = pa.schema(
+    [
+        pa.field("position", pa.int64()),
+        pa.field("id", pa.string()),
+        pa.field("value", pa.string()),
+        pa.field("enqueued", pa.timestamp("us", "UTC")),
+        pa.field("deliveries", pa.int32()),
+    ]
+)
+BAD = b"\xff not UTF-8"
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def dead(make: Callable[..., Place]) -> Queue[bytes]:
+    return make().queue  # type: ignore[no-any-return]
+
+
+def opened(place: Place, dead: Queue[bytes]) -> Source:
+    return Source(place.options(format="text", dead=dead.name.decode()))
+
+
+def read(source: Source, first: int, last: int) -> list[str]:
+    """The values of rows, as a task reads them."""
+    state = source.state
+    rows = source.read(state, first, last)
+    batches = payloads.batches_of(source.options, SCHEMA, rows, lambda bad: source.divert(state, bad))
+    return [value for batch in batches for value in batch.column("value").to_pylist()]
+
+
+def test_malformed_messages_go_to_a_queue_and_the_others_to_the_stream(
+    place: Place, dead: Queue[bytes]
+) -> None:
+    place.put(b"one", BAD, b"two", BAD + b"2", b"three", BAD + b"3")
+    source = opened(place, dead)
+    assert source.advance(0, 5) == 5
+    for _ in range(2):  # a task that is run again
+        assert read(source, 0, 5) == ["one", "two", "three"]
+    assert dead.length() == 0
+    source.acknowledge(3)
+    assert dead.peek_many(9) == [BAD]
+    source.acknowledge(5)
+    assert source.leave() == 0
+    assert dead.peek_many(9) == [BAD, BAD + b"2"]
+    assert place.look() == [BAD + b"3"]
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_an_acknowledgement_killed_at_any_step_puts_each_message_once(
+    place: Place, dead: Queue[bytes], steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.put(*some(0, 3), BAD, *some(3, 6), BAD + b"2")
+    source = opened(place, dead)
+    source.advance(0, 8)
+    read(source, 0, 8)
+    left = [steps]
+
+    def stepwise(self: Any, operation: Any) -> Any:
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        return self._driver.run(operation)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pressure.spark.server.QueueServer.run", stepwise)
+        try:
+            source.acknowledge(5)
+        except Killed:
+            pass
+        else:
+            assert steps > 8
+    source.release()
+    source = opened(place, dead)
+    source.acknowledge(8)
+    source.leave()
+    assert dead.peek_many(9) == [BAD, BAD + b"2"]
+
+
+def test_finish_puts_the_malformed_messages_of_the_last_batch(place: Place, dead: Queue[bytes]) -> None:
+    place.put(b"one", BAD)
+    source = opened(place, dead)
+    source.advance(0, 2)
+    read(source, 0, 2)
+    offset = datasource.offset_of(source.options, source.state.id, 2)
+    source.release()
+    assert finish(Query(repr(offset)), place.url) == 0
+    assert dead.peek_many(9) == [BAD]
+
+
+def test_a_batch_read_and_malformed_do_not_go_with_a_queue_for_malformed_messages(place: Place) -> None:
+    given = {"queue": place.name, "url": place.url, "kind": place.kind, "dead": "x"}
+    with pytest.raises(OptionError, match="dead works only without malformed"):
+        datasource.PressureDataSource({**given, "malformed": "null"})
+    with pytest.raises(OptionError, match="dead is for streams"):
+        datasource.PressureDataSource(given).reader(None)
