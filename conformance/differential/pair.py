@@ -154,7 +154,7 @@ class Pair:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         environment = Environment(new_interpreter=new_interpreter)
         self.engine = Engine(Config(DIRECTIVES), now(), environment=environment)
-        self.engine.timers.active_expire = not any(step.command in TELLING for step in steps)
+        self.engine.timers.active_expire = self._keys_may_end_unasked(steps)
         self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
         self.walks = Walks()
         self._reset_real()
@@ -164,6 +164,10 @@ class Pair:
         finally:
             for client in self.clients:
                 client.real.close()
+
+    def _keys_may_end_unasked(self, steps: list[Step]) -> bool:
+        """Whether both servers may delete keys whose time has come before anybody asks for them."""
+        return not any(step.command in TELLING for step in steps)
 
     def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         sent: list[tuple[str, Step]] = []
