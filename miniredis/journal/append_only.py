@@ -123,8 +123,8 @@ class AppendOnlyFile:
 
     @property
     def may_lack_something(self) -> bool:
-        """Whether the disk works, and may lack what it was asked for when it did not."""
-        return self._syncer.has_failed and self.error is None
+        """Whether the disk may lack what it was asked for when it failed, although it works again."""
+        return self._syncer.has_failed
 
     @property
     def is_syncing(self) -> bool:
@@ -189,7 +189,11 @@ class AppendOnlyFile:
         """Writes what had to wait, and makes all of it durable; raises ``OSError``."""
         if self.pending:
             self._write_pending()
-        self._file.sync()
+        try:
+            self._file.sync()
+        except OSError:
+            self._syncer.has_failed = True
+            raise
 
     def close(self) -> None:
         """Makes all of it durable, and closes the file.

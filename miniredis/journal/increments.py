@@ -36,6 +36,7 @@ class Increments:
         self._policy, self._when_synced = lambda: config["appendfsync"], when_synced
         self._unnamed: Path | None = None
         self._count = 0  # of those that were unnamed at first
+        self._one_lacks_something = False
         self.last: AppendOnlyFile | None = None
         self.size_before = 0
 
@@ -50,7 +51,13 @@ class Increments:
         assert self.last is not None
         return self.last
 
+    @property
+    def may_lack_something(self) -> bool:
+        """Whether the disk may lack what it was asked for when it failed, and no base has that by now."""
+        return self._one_lacks_something or self.file.may_lack_something
+
     def _use(self, file: File) -> None:
+        self._one_lacks_something = self.last is not None and self.may_lack_something
         self.last = AppendOnlyFile(file, self._policy, self._when_synced)
 
     def open(self, manifest: Manifest) -> Manifest:
@@ -109,4 +116,5 @@ class Increments:
     def is_named(self, *, size_before: int) -> None:
         """A manifest that names it is on the disk, and a base of some size before it."""
         self._unnamed = None
+        self._one_lacks_something = False
         self.size_before = size_before

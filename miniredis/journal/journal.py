@@ -182,7 +182,7 @@ class Journal:
         return rewriting.is_asked_for or (
             (
                 self._increments.awaits_base
-                or self._increments.file.may_lack_something
+                or (self._increments.may_lack_something and self._increments.file.error is None)
                 or rewriting.has_grown(self.size, self.base_size)
             )
             and rewriting.may_retry

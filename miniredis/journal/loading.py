@@ -65,7 +65,7 @@ def load(
         for path in paths:
             size, whole = yield from load_file(disk, path, replay, engine, progress)
             if whole < size:
-                check_may_be_cut(path, whole, engine, is_last=path == paths[-1])
+                check_may_be_cut(path, whole, engine, is_last=is_last(disk, path, paths, manifest))
                 torn[path] = whole
     except BaseException:
         engine.keyspace.flush()
@@ -96,6 +96,17 @@ def reload(disk: Disk, folder: Path, manifest: Manifest, engine: Engine, log: Se
         engine.effects = effects
         engine.keyspace.changes = changes
     return True
+
+
+def is_last(disk: Disk, path: Path, paths: list[Path], manifest: Manifest) -> bool:
+    """Whether nothing stands behind a file.
+
+    A manifest may name an increment that was never used: the disk failed before that manifest was durable,
+    and the server went on with the increment before.
+    """
+    later = paths[paths.index(path) + 1 :]
+    is_base = manifest.base is not None and path.name == manifest.base.name
+    return not later or (not is_base and not any(map(disk.size, later)))
 
 
 def check_may_be_cut(path: Path, whole: int, engine: Engine, *, is_last: bool) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
 from miniredis.journal.disk import Disk, File, InputFile
 
-__all__ = ["Killed", "MemoryDisk", "failing", "failing_once", "killing", "works"]
+__all__ = ["Killed", "MemoryDisk", "failing", "failing_at", "failing_once", "killing", "works"]
 
 
 class Killed(BaseException):
@@ -26,12 +26,12 @@ def works(_number: int, _name: str) -> None:
     """The plan of a disk that does not fail."""
 
 
-def failing(*operations: str) -> Plan:
-    """The plan of a disk that is full for some operations."""
+def failing(*operations: str, code: int = errno.ENOSPC) -> Plan:
+    """The plan of a disk on which some operations fail; it is full if no other error is given."""
 
     def plan(_: int, name: str) -> None:
         if name in operations:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(code, os.strerror(code))
 
     return plan
 
@@ -45,6 +45,16 @@ def failing_once(operation: str, place: int) -> Plan:
             left[0] -= 1
             if left[0] == 0:
                 failing(operation)(number, name)
+
+    return plan
+
+
+def failing_at(numbers: Container[int], code: int) -> Plan:
+    """The plan of a disk on which the operations with some numbers fail."""
+
+    def plan(number: int, _: str) -> None:
+        if number in numbers:
+            raise OSError(code, os.strerror(code))
 
     return plan
 
@@ -138,6 +148,9 @@ class MemoryDisk(Disk):
     def __init__(self) -> None:
         self._entries: dict[Path, Inode] = {}
         self._durable: dict[Path, Inode] = {}
+        self._changes: list[
+            dict[Path, Inode | None]
+        ] = []  # of the entries, that are not durable, oldest first
         self.steps: list[str] = []
         self.plan: Plan = works
 
@@ -155,12 +168,21 @@ class MemoryDisk(Disk):
         """Whether a power loss would take nothing of what files hold."""
         return all(inode.data == inode.durable for inode in self._entries.values())
 
+    def _change(self, *changes: tuple[Path, Inode | None]) -> None:
+        """Adds, replaces and removes entries, as one step that a power loss leaves done or undone."""
+        self._changes.append(dict(changes))
+        apply(self._entries, dict(changes))
+
     def lose_power(self, seed: int) -> None:
-        """Only what was made durable is left, and some of what was not: the beginning of files."""
+        """Only what was made durable is left, and some of what was not.
+
+        That is the beginning of files; and any of the creations, renamings and removals, whatever their order.
+        """
         chance = random.Random(seed)  # noqa: S311  (nothing here is secret)
-        for path, inode in self._entries.items():
-            if path not in self._durable and chance.random() < 0.5:
-                self._durable[path] = inode  # the entry reached the disk by itself
+        for change in self._changes:
+            if chance.random() < 0.5:
+                apply(self._durable, change)  # it reached the disk by itself
+        self._changes = []
         self._entries = dict(self._durable)
         for inode in self._entries.values():
             rest = inode.data[len(inode.durable) :] if inode.data.startswith(inode.durable) else b""
@@ -168,11 +190,13 @@ class MemoryDisk(Disk):
 
     def append(self, path: Path) -> File:
         self.step("open")
-        return MemoryFile(self._entries.setdefault(path, Inode()), self)
+        if path not in self._entries:
+            self._change((path, Inode()))
+        return MemoryFile(self._entries[path], self)
 
     def create(self, path: Path) -> File:
         self.step("create")
-        self._entries[path] = Inode()
+        self._change((path, Inode()))
         return MemoryFile(self._entries[path], self)
 
     def open(self, path: Path) -> InputFile:
@@ -202,20 +226,30 @@ class MemoryDisk(Disk):
 
     def rename(self, path: Path, new: Path) -> None:
         self.step("rename")
-        self._entries[new] = self._entries.pop(path)
+        self._change((new, self._found(path)), (path, None))
 
     def remove(self, path: Path) -> None:
         self.step("remove")
         self._found(path)
-        del self._entries[path]
+        self._change((path, None))
 
     def sync_folder(self, path: Path) -> None:
         self.step("sync folder")
         kept = {name: inode for name, inode in self._durable.items() if name.parent != path}
         self._durable = kept | {name: inode for name, inode in self._entries.items() if name.parent == path}
+        rest = ({name: each[name] for name in each if name.parent != path} for each in self._changes)
+        self._changes = [each for each in rest if each]
 
     def lock(self, folder: Path) -> int:
         return 0
 
     def unlock(self, descriptor: int, *, is_copy: bool = False) -> None:
         pass
+
+
+def apply(entries: dict[Path, Inode], change: dict[Path, Inode | None]) -> None:
+    for path, inode in change.items():
+        if inode is None:
+            entries.pop(path, None)
+        else:
+            entries[path] = inode

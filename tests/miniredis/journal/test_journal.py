@@ -16,6 +16,7 @@ from conformance.wire import encode
 from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
 from miniredis.engine.rdb.reader import FileReader
+from miniredis.journal import rewriting
 from miniredis.journal.child import Child
 from miniredis.journal.disk import Disk
 from miniredis.journal.folder import Folder
@@ -268,6 +269,22 @@ def test_a_kill_after_a_rewriting_that_failed_halfway_doubles_nothing(place: int
             server.ask("BGREWRITEAOF")
         disk.plan = works
         assert elements(disk) == [1, 2], f"operation {at}, {disk.steps[-1]}"
+
+
+def test_what_a_failed_sync_has_lost_is_written_anew_until_that_succeeds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The file that may lack something is not the last one any more when it is tried again."""
+    monkeypatch.setattr(rewriting, "PAUSE", 0.0)
+    disk = MemoryDisk()
+    server = Server(disk, appendfsync="no")
+    server.ask("RPUSH", "l", 1)
+    for plan in (failing("sync"), failing_once("create", 3), works):  # increment, manifest, base
+        disk.plan = plan
+        server.ask("BGREWRITEAOF" if plan is not works else "PING")
+    server.journal.close()
+    disk.lose_power(1)
+    assert elements(disk) == [1]
 
 
 # Rewriting

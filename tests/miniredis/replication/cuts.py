@@ -8,6 +8,7 @@ Run by itself for longer::
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import socket
 import tempfile
@@ -32,10 +33,18 @@ CLIENTS: Final = 4
 REQUESTS: Final = 100
 """Requests of one conversation."""
 
+ATTEMPTS: Final = 20
+"""How often a replica may connect in vain."""
 
-def converse(master: Address, forms: Sequence[Form], choose: Any) -> None:
-    """Sends random requests from some clients, without waiting for replies: some of the clients are blocked."""
-    clients = [socket.create_connection(master) for _ in range(CLIENTS)]
+
+def converse(master: Any, forms: Sequence[Form], choose: Any) -> None:
+    """Sends random requests from some clients, without waiting for replies: some of the clients are blocked.
+
+    It returns when the master has run them. Otherwise a master on a busy machine gets behind, and whoever
+    connects to it has to wait for more and more conversations.
+    """
+    before = count_of(master, "clients", "connected_clients")
+    clients = [socket.create_connection(address_of(master)) for _ in range(CLIENTS)]
     for client in clients:
         client.setblocking(False)
     for _ in range(REQUESTS):
@@ -48,12 +57,31 @@ def converse(master: Address, forms: Sequence[Form], choose: Any) -> None:
             continue
     for client in clients:
         client.close()
+    until(
+        lambda: count_of(master, "clients", "connected_clients") <= before, "all requests were run", math.inf
+    )
+
+
+def count_of(server: Any, section: str, name: str) -> int:
+    """A number that INFO tells."""
+    return int(server.info(section)[name])
 
 
 def cut(master: Any, replica: Any, choose: Any) -> None:
-    """Cuts the link, on the side of the master or of the replica."""
+    """Cuts the link, on the side of the master or of the replica, as soon as there is one.
+
+    Raises:
+        AssertionError: the replica has connected again and again, and there was no link.
+    """
     server, other = (master, "replica") if choose((True, False)) else (replica, "master")
-    until(lambda: server.execute_command("CLIENT", "KILL", "TYPE", other) > 0, "there is a link to cut")
+    before = count_of(master, "stats", "total_connections_received")
+
+    def was_cut() -> bool:
+        attempts = count_of(master, "stats", "total_connections_received") - before
+        assert attempts <= ATTEMPTS, f"no link, though the replica has connected {attempts} times"
+        return bool(server.execute_command("CLIENT", "KILL", "TYPE", other) > 0)
+
+    until(was_cut, "there is a link to cut", math.inf)
 
 
 def forms_of_data(server: Address) -> list[Form]:
@@ -77,7 +105,7 @@ def play(master: Any, replica: Any, *, seconds: float, cuts: int, seed: int) -> 
     forms = forms_of_data(address_of(replica))
     begin, done = time.monotonic(), 0
     while (passed := time.monotonic() - begin) < seconds or done < cuts:
-        converse(address_of(master), forms, choose)
+        converse(master, forms, choose)
         if passed * cuts >= done * seconds and done < cuts:
             cut(master, replica, choose)
             done += 1

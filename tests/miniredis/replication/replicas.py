@@ -208,7 +208,7 @@ def expect_same(master: Any, replica: Any) -> None:
             return not found
 
         try:
-            until(are_same, "both have the same data", limit=5)
+            until(are_same, "both have the same data")
         except AssertionError:
             raise AssertionError(f"on the master and on the replica: {found}") from None
 
