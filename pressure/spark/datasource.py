@@ -25,7 +25,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pressure.spark.errors import OptionError
-from pressure.spark.options import ROWS, Options, options_of
+from pressure.spark.options import BYTES, ROWS, Options, options_of
 from pressure.spark.payloads import batches_of, check_columns
 from pressure.spark.peeking import Peek, Slice
 from pressure.spark.server import QueueServer
@@ -74,11 +74,10 @@ class PressureDataSource(DataSource):
         """The reader for ``spark.readStream``."""
         if self._chosen.dead is not None:
             _check_server(replace(self._chosen, queue=self._chosen.dead, kind="pressure"))
-        if not _ADMITS and self._chosen.rows_per_batch is not None:
+        if not _ADMITS and (self._chosen.rows_per_batch or self._chosen.most_bytes):
             warnings.warn(
-                f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after "
-                f"rowsPerBatch={self._chosen.rows_per_batch} rows; leave that out to drain the queue, "
-                "or use Spark 4.2 or newer",
+                f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after that; "
+                "leave rowsPerBatch and maxBytesPerBatch out to drain the queue, or use Spark 4.2 or newer",
                 stacklevel=1,
             )
         return StreamReader(self._chosen, _checked(schema, self._chosen))
@@ -197,10 +196,18 @@ class StreamReader(DataSourceStreamReader, _Draining):
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802
         """Claim rows; returns the offset after them. Spark 4.2 and newer pass ``start`` and ``limit``."""
-        most = getattr(limit, "max_rows", None) if limit is not None else self._options.rows_per_batch
-        return self._offset(
-            self._source.advance(None if start is None else self._row(start), most, self._end)
-        )
+        row, (most, most_bytes) = None if start is None else self._row(start), self._limits(limit)
+        if self._end is None and self._source.is_early(row):
+            return self._offset(self._source.state.claimed if row is None else row)
+        return self._offset(self._source.advance(row, most, self._end, most_bytes))
+
+    def _limits(self, limit: Any) -> tuple[int | None, int | None]:
+        """The most rows and bytes of a micro-batch; None for no limit."""
+        options = self._options
+        if limit is None:
+            return options.rows_per_batch, options.most_bytes
+        most = getattr(limit, "max_rows", None)  # a query that is triggered once has none
+        return most, None if most is None else options.most_bytes or BYTES
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
         """The most rows of a micro-batch."""

@@ -3,14 +3,16 @@
     hold(name)        take the consumer role for this holder; returns a status, and who else holds it
     ours(name)        whether this holder has the role
     leave()           give the role back
-    take(most)        claim rows: move them to ``pending``; returns how many, and a status
-    settle(count)     acknowledge the oldest claimed rows
-    put(stage, most)  move staged rows to the queue; returns how many, and a status
+    take(most, budget)        claim rows: move them to ``pending``; returns how many, a status, their bytes
+    settle(count, size)       acknowledge the oldest claimed rows, which have so many bytes
+    put(stage, most, budget)  move staged rows to the queue; returns how many, and a status
 
 Rules:
     - Lists are ordered as in a queue: rows are added on the left and removed on the right. So moving keeps
       the order.
     - A row is added to its destination before it is removed from its source.
+    - A step ends after ``budget`` bytes, since the server serves no other client meanwhile. How long values
+      are is not known before they are read; so few are read first, then as many as fit by the mean so far.
     - ``KEYS`` begins with three keys of the step; the keys of the queue follow (``Places.all``).
 
 To add a kind: write its functions, and add a row to ``KINDS``.
@@ -30,17 +32,32 @@ local function turned(values)
   return others
 end
 
-local function move(from, to, most)
-  local moved, size = 0, 0
-  while moved < most do
-    local some = call('LRANGE', from, -math.min(most - moved, 1000), -1)
-    if #some == 0 then break end
-    for _, value in ipairs(some) do size = size + #value end
+local function bytes_of(values)
+  local size = 0
+  for _, value in ipairs(values) do size = size + #value end
+  return size
+end
+
+local function in_parts(most, budget, handle)
+  local done, size, some = 0, 0, 1
+  while done < most and (size < budget or done == 0) do
+    local count, bytes, problem = handle(math.min(some, most - done), done)
+    if count == 0 then return done, size, problem end
+    done, size = done + count, size + bytes
+    local fit = size > 0 and math.floor((budget - size) * done / size) or 1000
+    some = math.max(1, math.min(2 * some, 1000, fit))
+  end
+  return done, size
+end
+
+local function move(from, to, most, budget)
+  return in_parts(most, budget, function(count)
+    local some = call('LRANGE', from, -count, -1)
+    if #some == 0 then return 0 end
     call('LPUSH', to, unpack(turned(some)))
     call('LTRIM', from, 0, -(#some + 1))
-    moved = moved + #some
-  end
-  return moved, size
+    return #some, bytes_of(some)
+  end)
 end
 """
 
@@ -48,14 +65,17 @@ _NO_ROLES: Final = b"""
 local function hold(name) return 'ok', '' end
 local function ours(name) return true end
 local function leave() end
-local function settle(count) call('LTRIM', pending, 0, -(count + 1)) end
+local function settle(count, size) call('LTRIM', pending, 0, -(count + 1)) end
 """
 
 _BACKUP: Final = (
     _NO_ROLES
     + b"""
-local function take(most) return (move(queue, pending, most)), 'ok' end
-local function put(stage, most) return (move(stage, queue, most)), 'ok' end
+local function take(most, budget)
+  local moved, size = move(queue, pending, most, budget)
+  return moved, 'ok', size
+end
+local function put(stage, most, budget) return (move(stage, queue, most, budget)), 'ok' end
 """
 )
 
@@ -74,12 +94,11 @@ local function entries(most)
   return found and found[1] and found[1][2] or {}
 end
 
-local function take(most)
-  local moved = 0
-  while moved < most do
-    local some = entries(math.min(most - moved, 1000))
-    if some.err then return some, 'error' end
-    if #some == 0 then break end
+local function take(most, budget)
+  local moved, size, problem = in_parts(most, budget, function(count)
+    local some = entries(count)
+    if some.err then return 0, 0, some end
+    if #some == 0 then return 0 end
     local rows, ids = {}, {}
     for at, entry in ipairs(some) do
       local fields, payload, before = entry[2], nil, 0
@@ -93,16 +112,19 @@ local function take(most)
     call('LPUSH', pending, unpack(rows))
     call('XACK', queue, 'workers', unpack(ids))
     call('XDEL', queue, unpack(ids))
-    moved = moved + #some
-  end
-  return moved, 'ok'
+    return #some, bytes_of(rows)
+  end)
+  if problem then return problem, 'error' end
+  return moved, 'ok', size
 end
 
-local function put(stage, most)
-  local some = turned(call('LRANGE', stage, -most, -1))
-  for _, payload in ipairs(some) do call('XADD', queue, '*', 'payload', payload) end
-  call('LTRIM', stage, 0, -(#some + 1))
-  return #some, 'ok'
+local function put(stage, most, budget)
+  return (in_parts(most, budget, function(count)
+    local some = turned(call('LRANGE', stage, -count, -1))
+    for _, payload in ipairs(some) do call('XADD', queue, '*', 'payload', payload) end
+    call('LTRIM', stage, 0, -(#some + 1))
+    return #some, bytes_of(some)
+  end)), 'ok'
 end
 """
 )
@@ -112,11 +134,10 @@ _MODULE: Final = (
     + b"""
 local counts, beats = KEYS[7], KEYS[8]
 
-local function take(most)
-  local moved = 0
-  while moved < most do
-    local some = call('MQ.POP', math.min(most - moved, 1000), queue) or {}
-    if #some == 0 then break end
+local function take(most, budget)
+  local moved, size = in_parts(most, budget, function(count)
+    local some = call('MQ.POP', count, queue) or {}
+    if #some == 0 then return 0 end
     local rows, ids = {}, {}
     for at, entry in ipairs(some) do
       local before = tonumber(call('HGET', counts, entry[1]) or 0)
@@ -127,16 +148,19 @@ local function take(most)
     call('MQ.ACK', queue, unpack(ids))
     call('HDEL', counts, unpack(ids))
     call('ZREM', beats, unpack(ids))
-    moved = moved + #some
-  end
-  return moved, 'ok'
+    return #some, bytes_of(rows)
+  end)
+  return moved, 'ok', size
 end
 
-local function put(stage, most)
-  local some = turned(call('LRANGE', stage, -math.min(most, 1000), -1))
-  if #some > 0 then call('MQ.PUSH', queue, unpack(some)) end
-  call('LTRIM', stage, 0, -(#some + 1))
-  return #some, 'ok'
+local function put(stage, most, budget)
+  return (in_parts(most, budget, function(count)
+    local some = turned(call('LRANGE', stage, -count, -1))
+    if #some == 0 then return 0 end
+    call('MQ.PUSH', queue, unpack(some))
+    call('LTRIM', stage, 0, -(#some + 1))
+    return #some, bytes_of(some)
+  end)), 'ok'
 end
 """
 )
@@ -180,29 +204,23 @@ end
 
 local function leave() call('LPUSH', consumer_free, 0) end
 
-local function take(most)
+local function take(most, budget)
   local limit = limit_of()
   if not limit then
     leave()
-    return 0, 'gone'
+    return 0, 'gone', 0
   end
-  local moved = move(queue, pending, most)
+  local moved, size = move(queue, pending, most, budget)
   if moved > 0 then set_token(limit) end
-  return moved, call('EXISTS', closed) == 1 and 'closed' or 'ok'
+  return moved, call('EXISTS', closed) == 1 and 'closed' or 'ok', size
 end
 
-local function settle(number)
-  local size, at = 0, 0
-  while at < number do
-    local some = call('LRANGE', pending, -math.min(number, at + 1000), -(at + 1))
-    for _, value in ipairs(some) do size = size + #value end
-    at = at + 1000
-  end
+local function settle(number, size)
   call('LTRIM', pending, 0, -(number + 1))
   if limit_of() then count(KEYS[14], KEYS[15], number, size) end
 end
 
-local function put(stage, most)
+local function put(stage, most, budget)
   local limit = limit_of()
   if not limit then return 0, 'gone' end
   if call('EXISTS', closed) == 1 then return 0, 'closed' end
@@ -210,7 +228,7 @@ local function put(stage, most)
   local room = limit == 0 and most or math.min(most, limit - call('LLEN', queue))
   if room <= 0 then return 0, 'full' end
   call('SET', producer, writer)
-  local moved, size = move(stage, queue, room)
+  local moved, size = move(stage, queue, room, budget)
   count(KEYS[12], KEYS[13], moved, size)
   set_token(limit)
   return moved, 'ok'

@@ -72,6 +72,7 @@ if not id or claimed - first ~= count then
     count = call('LLEN', pending)
   end
   id, first, claimed = new, 0, count
+  call('DEL', source)
   call('HSET', source, 'id', id, 'first', first, 'claimed', claimed)
 end
 call('HDEL', source, 'paused')
@@ -79,31 +80,64 @@ return {'ok', id, first, claimed}
 """
 )
 
-#: Claim rows. ARGV: the owner, how many rows at most. Returns how many were claimed, and the row after them.
+#: Claim rows. ARGV: the owner, how many rows and about how many bytes at most. Returns how many were claimed,
+#: the row after them, and their bytes, which are noted in a field ``bytes FIRST`` beside the row after them.
 CLAIM: Final = Step(
     _STREAMS
     + b"""
 if not id or not ours('spark/' .. id) then return {'taken', '', 0} end
-if call('HEXISTS', source, 'paused') == 1 then return {'ok', 0, claimed} end
-local moved, status = take(tonumber(ARGV[2]))
+if call('HEXISTS', source, 'paused') == 1 then return {'ok', 0, claimed, 0} end
+local moved, status, size = take(tonumber(ARGV[2]), tonumber(ARGV[3]))
 if status == 'error' then return moved end
-if moved > 0 then call('HINCRBY', source, 'claimed', moved) end
-return {status, moved, claimed + moved}
+if moved > 0 then
+  call('HSET', source, 'claimed', claimed + moved, 'bytes ' .. claimed, (claimed + moved) .. ' ' .. size)
+end
+return {status, moved, claimed + moved, size}
 """
 )
 
-#: Acknowledge rows. ARGV: the owner, the stream's id, the row before which all are acknowledged.
+#: Acknowledge rows. ARGV: the owner, the stream's id, the row before which all are acknowledged, how many
+#: rows and about how many bytes at most. Returns how many rows are still claimed, and the first of them.
+#: Bytes that were not noted, or not for these rows alone, are counted.
 ACK: Final = Step(
     _STREAMS
     + b"""
-local last = tonumber(ARGV[3])
+local last, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 if id ~= ARGV[2] or last > claimed then return {'other', id or ''} end
 if not ours('spark/' .. id) or call('LLEN', pending) ~= claimed - first then return {'taken', ''} end
-if last > first then
-  settle(last - first)
-  call('HSET', source, 'first', last)
+
+local function noted(at)
+  local found = call('HGET', source, 'bytes ' .. at)
+  if not found then return nil end
+  call('HDEL', source, 'bytes ' .. at)
+  local after, size = string.match(found, '(%d+) (%d+)')
+  return tonumber(after), tonumber(size)
 end
-return {'ok', claimed - math.max(first, last)}
+
+local function counted(at, rows)
+  return in_parts(rows, budget, function(count, done)
+    local from = at - first + done
+    local some = call('LRANGE', pending, -(from + count), -(from + 1))
+    return #some, bytes_of(some)
+  end)
+end
+
+local at, size = first, 0
+while at < last and at - first < most and (at == first or size < budget) do
+  local after, bytes = noted(at)
+  if after and after <= last then
+    at, size = after, size + bytes
+  else
+    local count, some = counted(at, math.min(last - at, most))
+    at, size = at + count, size + some
+    if after and after > at then call('HSET', source, 'bytes ' .. at, after .. ' ' .. (bytes - some)) end
+  end
+end
+if at > first then
+  settle(at - first, size)
+  call('HSET', source, 'first', at)
+end
+return {'ok', claimed - at, at}
 """
 )
 
@@ -161,14 +195,14 @@ return {'go', batch, lists}
 )
 
 #: Move rows of a staged list to the queue. KEYS: marker, stage, (marker). ARGV: the holder id, the batch, how
-#: many rows at most. Returns how many were put, and how many are left in the list.
+#: many rows and about how many bytes at most. Returns how many were put, and how many are left in the list.
 MOVE: Final = Step(
     b"""
 local marker, stage = KEYS[1], KEYS[2]
 if call('HGET', marker, 'batch') ~= ARGV[2] then return {'done', 0, 0} end
 local left = call('LLEN', stage)
 if left == 0 then return {'ok', 0, 0} end
-local moved, status = put(stage, tonumber(ARGV[3]))
+local moved, status = put(stage, tonumber(ARGV[3]), tonumber(ARGV[4]))
 if moved > 0 then call('HINCRBY', marker, 'moved', moved) end
 return {status, moved, left - moved}
 """

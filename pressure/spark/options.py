@@ -23,8 +23,9 @@ DELIVERIES: Final = ("exactly_once", "plain")
 MALFORMED: Final = ("fail", "null", "keep")
 MISSING: Final = ("fail", "empty")
 
-#: The most rows of a micro-batch by default, if Spark can limit them.
+#: The most rows of a micro-batch by default, and about how many bytes, if Spark can limit them.
 ROWS: Final = 250_000
+BYTES: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,9 @@ class Options:
         kind: One of ``KINDS``.
         prefix: The beginning of the keys; None for the default of the kind.
         rows_per_batch: The most rows of a micro-batch; None if not given.
+        most_bytes: About how many bytes a micro-batch has at most; None if not given.
+        min_rows: The fewest rows of a micro-batch, unless ``max_delay`` has passed; None for any number.
+        max_delay: Seconds after which a micro-batch may have fewer rows than ``min_rows``.
         partitions: How many slices of rows are read in parallel.
         format: One of ``FORMATS``.
         schema: With JSON, the fields of the payload as DDL.
@@ -58,6 +62,9 @@ class Options:
     kind: str = "pressure"
     prefix: str | None = None
     rows_per_batch: int | None = None
+    most_bytes: int | None = None
+    min_rows: int | None = None
+    max_delay: float = 900.0
     partitions: int = 2
     format: str = "binary"
     schema: str | None = None
@@ -153,6 +160,9 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "kind": Option("kind", _one_of(KINDS)),
     "prefix": Option("prefix", _text),
     "rowsPerBatch": Option("rows_per_batch", _count),
+    "maxBytesPerBatch": Option("most_bytes", _count),
+    "minRowsPerBatch": Option("min_rows", _count),
+    "maxBatchDelay": Option("max_delay", _seconds),
     "partitions": Option("partitions", _count),
     "format": Option("format", _one_of(FORMATS)),
     "schema": Option("schema", _text),
@@ -214,5 +224,7 @@ def _check(options: Options) -> None:
         raise OptionError("option dead works only without malformed: it says what is done with such messages")
     if options.envelope and options.kind != "backup":
         raise OptionError("option envelope works only with kind=backup")
+    if (options.min_rows or 0) > (options.rows_per_batch or ROWS):
+        raise OptionError("option minRowsPerBatch is more than rowsPerBatch, so no batch could have as many")
     if options.delivery == "plain" and options.writer is not None:
         raise OptionError("option writer does not work with delivery=plain, which writes the rows each time")

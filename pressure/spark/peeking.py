@@ -16,9 +16,9 @@ from pressure.protocol.numbers import count_in
 from pressure.spark.errors import RowsGoneError
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
-from pressure.spark.rows import Rows, peeked_of
+from pressure.spark.rows import Pace, Rows, peeked_of
 from pressure.spark.server import QueueServer
-from pressure.spark.source import READ_TOGETHER, slices
+from pressure.spark.source import slices
 
 #: Seconds after the last read for which a copy is kept.
 KEPT: Final = 600
@@ -83,8 +83,9 @@ class Peek:
         yield from readers.get(self._server.backend, self._of_list)(part)
 
     def _of_list(self, part: Slice) -> Iterator[tuple[int, Rows]]:
-        for start in range(part.start, part.end, READ_TOGETHER):
-            end = min(start + READ_TOGETHER, part.end)
+        start, pace = part.start, Pace()
+        while start < part.end:
+            end = min(start + pace.rows, part.end)
             look = (b"EXPIRE", part.key, KEPT) if part.length else (b"EXISTS", part.key)
             _, length, found = self._server.ask(
                 look, (b"LLEN", part.key), (b"LRANGE", part.key, -end, -start - 1)
@@ -95,17 +96,21 @@ class Peek:
                     f"queue {queue}: its copy was dropped {KEPT} s after the last read; read again"
                 )
             found.reverse()
+            pace.learn(found)
             if found:
                 yield start, peeked_of(self.options.envelope, found)
+            start = end
 
     def _of_stream(self, part: Slice) -> Iterator[tuple[int, Rows]]:
-        after, start = self._delivered(part.key), part.start
+        after, start, pace = self._delivered(part.key), part.start, Pace()
         while start < part.end:
-            count = min(READ_TOGETHER, part.end - start)
+            count = min(pace.rows, part.end - start)
             (found,) = self._server.ask((b"XRANGE", part.key, b"(" + after, b"+", b"COUNT", count))
             if not found:
                 return
-            yield start, _entries(found)
+            rows = _entries(found)
+            pace.learn(rows.values)
+            yield start, rows
             after, start = found[-1][0], start + len(found)
 
     def _delivered(self, key: bytes) -> bytes:
@@ -118,10 +123,14 @@ class Peek:
         )
 
     def _of_module(self, part: Slice) -> Iterator[tuple[int, Rows]]:
-        for start in range(part.start, part.end, READ_TOGETHER):
-            count = min(READ_TOGETHER, part.end - start)
+        start, pace = part.start, Pace()
+        while start < part.end:
+            count = min(pace.rows, part.end - start)
             (found,) = self._server.ask((b"MQ.INSPECT", part.key, start, count))
-            yield start, Rows([data for _, data in found], [each.decode() for each, _ in found], 0)
+            rows = Rows([data for _, data in found], [each.decode() for each, _ in found], 0)
+            pace.learn(rows.values)
+            yield start, rows
+            start += count
 
 
 def _entries(found: Sequence[tuple[bytes, Sequence[bytes]]]) -> Rows:

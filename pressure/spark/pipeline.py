@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import importlib
 import re
-import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
@@ -23,7 +22,7 @@ from pressure.spark.server import QueueServer
 
 Transform: TypeAlias = Callable[[Any], Any]
 
-#: Seconds between two checks of a query's progress, and seconds that it has to complete its batch.
+#: Seconds between two checks of a query's progress, and seconds that it has to end once it is stopped.
 LOOK: Final = 0.2
 GRACE: Final = 60.0
 
@@ -185,19 +184,24 @@ def _since(query: Any, seen: int) -> Iterator[Batch]:
 
 
 def _complete_batch(query: Any, pause: Callable[[], object]) -> None:
-    """Wait until no batch is under way. The next run repeats a batch that was cut short.
+    """Wait until no batch is under way, however long that takes: a second signal ends the process.
 
     A query that starts opens its stream, which ends a pause; so the source is paused again and again.
     """
-    deadline = time.monotonic() + GRACE
-    while query.isActive and time.monotonic() < deadline:
+    while query.isActive:
         with suppress(PressureError):
             pause()
-        status = query.status
-        if not (status["isTriggerActive"] or status["message"].startswith("Initializing")):
+        if _is_idle(query.status):
             return
         with suppress(Exception):  # the next wait raises the error again
             query.awaitTermination(LOOK)
+
+
+def _is_idle(status: Mapping[str, Any]) -> bool:
+    message = status["message"]
+    return message.startswith("Waiting") or not (
+        status["isTriggerActive"] or message.startswith("Initializing")
+    )
 
 
 class _translated_errors:  # noqa: N801, a block
@@ -226,7 +230,9 @@ _CAUSES: Final = (
 )
 _FRAME: Final = re.compile(r'^ *File "([^"]+)", line (\d+), in (\S+)', re.MULTILINE)
 #: Folders of files that are not the user's.
-_NOT_THE_USERS: Final = re.compile(r"/(?:site-packages|pyspark|pressure|python3\.\d+)/|\.zip/|^<")
+_NOT_THE_USERS: Final = re.compile(
+    r"/(?:site-packages|pyspark|pressure|python3\.\d+)/|\.zip/|^<|\.pyx$|\.pxi$"
+)
 
 
 def cause_of(text: str) -> str:

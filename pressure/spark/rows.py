@@ -12,6 +12,29 @@ _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) (.*)", re.DOTALL)
 _TIMED: Final = re.compile(r"(\d{1,15})-\d+")
 
 
+#: The most rows and bytes that one reply has, and how many rows the first one has.
+READ_TOGETHER: Final = 10_000
+READ_BYTES: Final = 1 << 23
+READ_FIRST: Final = 16
+
+
+class Pace:
+    """Says how many rows to ask for: more each time, and no more than fit into ``READ_BYTES`` by their mean.
+
+    Attributes:
+        rows: How many to ask for next.
+    """
+
+    def __init__(self) -> None:
+        self.rows = min(READ_FIRST, READ_TOGETHER)
+
+    def learn(self, values: Sequence[bytes]) -> None:
+        """Note what the last reply had."""
+        size = sum(map(len, values)) or 1
+        fit = READ_BYTES * len(values) // size
+        self.rows = max(1, min(8 * self.rows, READ_TOGETHER, fit))
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Values and their metadata.

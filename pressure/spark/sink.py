@@ -31,8 +31,9 @@ from pressure.spark.server import QueueServer
 #: The most values and bytes that one round trip stages.
 STAGED_TOGETHER: Final = 5000
 STAGED_BYTES: Final = 1 << 20
-#: The most rows that one step moves; the server serves no other client meanwhile.
+#: The most rows that one step moves, and about how many bytes; the server serves no other client meanwhile.
 MOVED_TOGETHER: Final = 5000
+MOVED_BYTES: Final = 1 << 20
 #: Seconds for which a marker is kept after its last batch, and decided lists until they are moved.
 KEPT: Final = 30 * 86_400.0
 #: The first and the longest pause (seconds) while the queue is full.
@@ -160,7 +161,9 @@ class Sink:
             left = 1
             while left:
                 keys = (marker, self._stage(name), marker)
-                status, moved, left = self._server.step(MOVE, keys, self._me, batch, MOVED_TOGETHER)
+                status, moved, left = self._server.step(
+                    MOVE, keys, self._me, batch, MOVED_TOGETHER, MOVED_BYTES
+                )
                 put += int(moved)
                 if moved:
                     since, pause = time.monotonic(), SHORTEST

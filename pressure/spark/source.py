@@ -25,14 +25,17 @@ from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
-from pressure.spark.rows import Rows, rows_of
+from pressure.spark.rows import READ_TOGETHER, Pace, Rows, rows_of
 from pressure.spark.server import QueueServer
 from pressure.spark.sink import Sink
 from pressure.text import printable
 
-#: The most rows that one step claims (the server serves no other client meanwhile) and that one reply has.
-CLAIMED_TOGETHER: Final = 10_000
-READ_TOGETHER: Final = 10_000
+#: The most rows that one step claims, and about how many bytes; the server serves no other client meanwhile.
+CLAIMED_TOGETHER: Final = 5_000
+CLAIMED_BYTES: Final = 1 << 20
+#: The most rows and bytes that one step acknowledges. It rarely reads them.
+ACKED_TOGETHER: Final = 50_000
+ACKED_BYTES: Final = 1 << 24
 #: The fewest rows of a slice.
 SLICE: Final = 1000
 
@@ -67,6 +70,7 @@ class Source:
         self._owner = Ownership(self._server)
         self._me = self._owner.me
         self._state: State | None = None
+        self._batch_at = time.monotonic()
 
     @property
     def state(self) -> State:
@@ -128,30 +132,46 @@ class Source:
         """How many rows in the queue could be claimed."""
         return self._server.length()
 
-    def advance(self, start: int | None, most: int | None, end: int | None = None) -> int:
+    def advance(
+        self, start: int | None, most: int | None, end: int | None = None, most_bytes: int | None = None
+    ) -> int:
         """Claim rows.
 
         Args:
             start: The row to count from; None for the first that is not claimed.
             most: How many rows at most; None for all that are in the queue.
             end: The row to stop before; None for no limit.
+            most_bytes: About how many bytes are claimed at most; None for no limit.
 
         Returns:
             The row after the last one to read.
         """
         state = self.state
         base = state.claimed if start is None else start
+        self._batch_at = time.monotonic()
         self._move_due()
         last = max(base, state.claimed) + self.waiting() if most is None else base + most
         last = last if end is None else min(last, max(end, base))
-        while (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
-            status, moved, claimed = self._server.step(CLAIM, self._keys, self._me, wanted)
+        left = float("inf") if most_bytes is None else most_bytes
+        while left > 0 and (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
+            budget = int(min(CLAIMED_BYTES, left))
+            status, moved, *rest = self._server.step(CLAIM, self._keys, self._me, wanted, budget)
             if status not in (b"ok", b"closed"):
                 raise self._problem(status, moved)
-            self._state = replace(self.state, claimed=int(claimed))
-            if moved < wanted:
+            claimed, size = map(int, rest)
+            self._state = replace(self.state, claimed=claimed)
+            left -= size
+            if moved < wanted and size < budget:
                 break
         return min(last, self.state.claimed)
+
+    def is_early(self, start: int | None) -> bool:
+        """Whether there are fewer rows than ``minRowsPerBatch``, and ``maxBatchDelay`` has not passed."""
+        if self.options.min_rows is None:
+            return False
+        self._move_due()
+        found = self.state.claimed + self.waiting() - (self.state.claimed if start is None else start)
+        return found < self.options.min_rows and time.monotonic() - self._batch_at < self.options.max_delay
 
     def _move_due(self) -> None:
         if self.options.kind == "reliable":
@@ -161,10 +181,15 @@ class Source:
         """Acknowledge all rows before this one; returns how many are still claimed."""
         stream = self.state.id  # this takes the queue if it is not taken yet
         malformed = self._put_malformed(end) if self.options.dead else []
-        status, detail, *_ = self._server.step(ACK, self._keys, self._me, id or stream, end)
-        if status != b"ok":
-            raise self._problem(status, detail)
-        self._state = replace(self.state, first=max(end, self.state.first))
+        first = -1
+        while first < end:
+            status, detail, *rest = self._server.step(
+                ACK, self._keys, self._me, id or stream, end, ACKED_TOGETHER, ACKED_BYTES
+            )
+            if status != b"ok":
+                raise self._problem(status, detail)
+            first = int(rest[0])
+        self._state = replace(self.state, first=first)
         if malformed:
             self._server.ask((b"SREM", self._malformed, *malformed))
         return int(detail)
@@ -238,9 +263,9 @@ class Source:
             RowsGoneError: The rows are gone.
         """
         _, source, pending = self._keys
-        first = state.first
+        first, pace = state.first, Pace()
         while start < end:
-            after = min(start + READ_TOGETHER, end)
+            after = min(start + pace.rows, end)
             look = (b"HMGET", source, b"id", b"first", b"claimed"), (b"LLEN", pending)
             oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
             (known, length, found) = self._server.ask(*atomic(*look, oldest))[-1]
@@ -253,6 +278,7 @@ class Source:
                 first = now
                 continue
             found.reverse()
+            pace.learn(found)
             yield start, rows_of(self.options.kind, self.options.envelope, found)
             start = after
 

@@ -131,6 +131,7 @@ def end(run: Run) -> None:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sinks, "MOVED_TOGETHER", 3)
     monkeypatch.setattr(sources, "CLAIMED_TOGETHER", 5)
+    monkeypatch.setattr(sources, "ACKED_TOGETHER", 3)
     monkeypatch.setattr(sources, "SLICE", 4)
 
 

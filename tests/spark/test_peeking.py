@@ -8,6 +8,7 @@ import pytest
 import redis
 
 from pressure.spark import RowsGoneError, peeking
+from pressure.spark import rows as replies
 from pressure.spark.peeking import Peek, Slice
 
 from .conftest import One, Place, each_of, some
@@ -15,7 +16,7 @@ from .conftest import One, Place, each_of, some
 
 @pytest.fixture(autouse=True)
 def small_replies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peeking, "READ_TOGETHER", 7)
+    monkeypatch.setattr(replies, "READ_TOGETHER", 7)
 
 
 def rows(peek: Peek, plan: list[Slice]) -> list[tuple[int, One]]:

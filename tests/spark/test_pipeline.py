@@ -130,6 +130,7 @@ def test_the_place_of_an_error_is_the_last_line_of_the_users_own_code() -> None:
   File "/venv/lib/python3.11/site-packages/pyspark/worker.py", line 9, in main
   File "/home/ann/mine.py", line 3, in outer
   File "/home/ann/mine.py", line 7, in inner
+  File "pyarrow/array.pxi", line 683, in pyarrow.lib._normalize_index
   File "/usr/lib/python3.11/json/decoder.py", line 337, in decode
 ValueError: bad"""
     assert place_of(text) == "/home/ann/mine.py:7 in inner"

@@ -14,6 +14,7 @@ import redis
 
 from pressure import QueueDoesNotExistError, QueueInUseError
 from pressure.spark import RowsGoneError, ownership
+from pressure.spark import rows as replies
 from pressure.spark import source as module
 from pressure.spark.source import Source, State, slices
 
@@ -203,7 +204,7 @@ def test_a_reader_with_an_older_state_reads_the_same_rows(place: Place) -> None:
 
 
 def test_rows_are_claimed_and_read_in_several_replies(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "READ_TOGETHER", 7)
+    monkeypatch.setattr(replies, "READ_TOGETHER", 7)
     monkeypatch.setattr(module, "CLAIMED_TOGETHER", 9)
     place.put(*some(0, 40))
     with reading(place) as source:
