@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any
 
 from .clock import HeldClock
+from .clusters import Cluster, cluster
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .journal.damage import DamagedFileError
@@ -29,6 +30,7 @@ from .spawning import SpawnedServer, spawn
 
 __all__ = [
     "VERSION",
+    "Cluster",
     "Config",
     "ConfigurationError",
     "DamagedFileError",
@@ -38,6 +40,7 @@ __all__ = [
     "Instant",
     "Server",
     "SpawnedServer",
+    "cluster",
     "join",
     "serve",
     "spawn",

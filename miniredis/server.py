@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import secrets
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -325,14 +326,15 @@ async def run_server(
     time_source: Clock,
     loop: LoopChoice = None,
     alone: bool = False,
-    handle: type[Server] = Server,
+    handle: Callable[[TickRunner, list[Listener]], Server] = Server,
+    lock: threading.RLock | None = None,
     task_status: Started = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Does what ``serve`` does, without checking the arguments."""
+    """Does what ``serve`` does, without checking the arguments; servers may share a lock."""
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
-        runner = TickRunner(engine, time_source, this_process())
+        runner = TickRunner(engine, time_source, this_process(), lock)
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("tls-port", str(server.tls_port))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import trio
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .journal.journal import Journal
     from .outlets import Loop, Outlet
 
-__all__ = ["PARENTS", "RE_ENTRANT", "TickRunner"]
+__all__ = ["PARENTS", "RE_ENTRANT", "TickRunner", "advance_together"]
 
 What = TypeVar("What")
 Answer = TypeVar("Answer")
@@ -70,6 +70,7 @@ class TickRunner:
         engine: used through this runner only.
         clock: where the time comes from.
         environment: the process, as far as it does not depend on the runner.
+        lock: one that several runners share; None for one of its own.
 
     Attributes:
         lock: a caller holds it while it uses the engine or this runner.
@@ -86,10 +87,16 @@ class TickRunner:
 
     farewell = b""
 
-    def __init__(self, engine: Engine, clock: Clock, environment: Environment) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock,
+        environment: Environment,
+        lock: threading.RLock | None = None,
+    ) -> None:
         self.engine = engine
         self.clock = clock
-        self.lock = threading.RLock()
+        self.lock = lock or threading.RLock()
         self.in_tick = False
         self.is_open = True
         self.is_here = True
@@ -324,7 +331,9 @@ class TickRunner:
 
     def _begin_snapshot(
         self, blocks: Callable[[], Iterable[bytes]], when_over: Callable[[bytes | None], None]
-    ) -> Callable[[], None]:
+    ) -> Callable[[], None] | None:
+        if not any(map(len, self.engine.keyspace.databases)):
+            return None  # a process would cost more
         from .replication.snapshots import begin_snapshot  # few servers have replicas
 
         return begin_snapshot(blocks, when_over, self._do_soon, self.log)
@@ -390,15 +399,9 @@ class TickRunner:
     def advance(self, microseconds: int) -> None:
         """Moves time forward; what falls due on the way happens in order, each at its own moment."""
         with self.lock:
-            clock, engine = self.clock, self.engine
-            end = clock.now().monotonic + microseconds
-            self.settle(clock.now())
-            while (due := engine.next_deadline()) is not None and due <= end:
-                clock.advance(max(due - clock.now().monotonic, 0))
-                self.settle(clock.now())
-            clock.advance(max(end - clock.now().monotonic, 0))
+            advance_together(self.clock, [self], microseconds)
             self._due = None
-            self.settle(clock.now())
+            self.settle(self.clock.now())
 
     async def run(self) -> None:
         """Settles at each deadline of the engine; returns after the command SHUTDOWN."""
@@ -452,3 +455,19 @@ class TickRunner:
         self.files.leave_to_parent()
         for loop in self.loops:
             loop.leave_to_parent()
+
+
+def advance_together(clock: Clock, runners: Sequence[TickRunner], microseconds: int) -> None:
+    """Moves the clock of some servers forward, which have one lock, and holds that.
+
+    What falls due on the way happens in order. The last moment is settled by the caller.
+    """
+    end = clock.now().monotonic + microseconds
+    while True:
+        for runner in runners:
+            runner.settle(clock.now())
+        due = min((due for each in runners if (due := each.engine.next_deadline()) is not None), default=None)
+        if due is None or due > end:
+            break
+        clock.advance(max(due - clock.now().monotonic, 0))
+    clock.advance(max(end - clock.now().monotonic, 0))

@@ -68,6 +68,9 @@ TRICKLES: Final = 1 << 18
 READS_REPLICA: Final = 1 << 19
 """READONLY: on a replica of a cluster, it reads what may be stale."""
 
+ASKS: Final = 1 << 20
+"""ASKING: its next request may be for a slot that is still on its way here."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 

@@ -115,7 +115,7 @@ class Engine:
         self.timers = Timers(self)
         self.cluster: Membership | None = None
         if self.config["cluster-enabled"] == "yes":
-            self.cluster = Membership(Node(self.new_name(), self.config))
+            self.cluster = Membership(self, Node(self.new_name(), self.config))
             self.conditions.join_cluster()
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)

@@ -65,7 +65,7 @@ class LinkInterface(Protocol):
 
 
 BeginSnapshot: TypeAlias = Callable[
-    [Callable[[], Iterable[bytes]], Callable[[bytes | None], None]], Callable[[], None]
+    [Callable[[], Iterable[bytes]], Callable[[bytes | None], None]], Callable[[], None] | None
 ]
 
 
@@ -88,8 +88,9 @@ class Environment(NamedTuple):
         new_base_writer: sets ``journal`` to what writes a base while the append-only file is off, and returns
             it; None if the server writes no files.
         begin_snapshot: writes a snapshot for replicas in the background. One argument makes the blocks, the
-            other is called with the bytes, or None on failure. Returns a function that cancels it; raises
-            ``OSError``. None if there is no background: the snapshot is then written at once.
+            other is called with the bytes, or None on failure. Returns a function that cancels it, or None
+            if there is so little that it is to be written at once; raises ``OSError``. None if there is no
+            background.
         link: the connection to a master; None if the server cannot be a replica.
     """
 

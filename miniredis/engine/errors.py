@@ -671,6 +671,13 @@ def expected_dollar(got: bytes) -> bytes:
 NO_CLUSTER = b"ERR This instance has cluster support disabled"
 CROSS_SLOT = b"CROSSSLOT Keys in request don't hash to the same slot"
 SLOT_NOT_SERVED = b"CLUSTERDOWN Hash slot not served"
+CLUSTER_DOWN = b"CLUSTERDOWN The cluster is down"
+CLUSTER_READ_ONLY = b"CLUSTERDOWN The cluster is down and only accepts read commands"
+UNSTEADY = b"TRYAGAIN Multiple keys request during rehashing of slot"
+DOWN_IN_SCRIPT = b"ERR Script attempted to execute a command while the cluster is down"
+READ_ONLY_IN_SCRIPT = (
+    b"ERR Script attempted to execute a write command while the cluster is down and readonly"
+)
 NOT_LOCAL_IN_SCRIPT = b"ERR Script attempted to access a non local key in a cluster node"
 CROSS_SLOT_IN_SCRIPT = b"ERR Script attempted to access keys that do not hash to the same slot"
 NOT_FOR_CLUSTERS = b"ERR Can not run script on cluster, 'no-cluster' flag is set."
@@ -679,8 +686,19 @@ REPLICAOF_IN_CLUSTER = b"ERR REPLICAOF not allowed in cluster mode."
 FAILOVER_IN_CLUSTER = b"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead."
 INVALID_SLOT = b"ERR Invalid slot"
 INVALID_SLOT_OR_COUNT = b"ERR Invalid slot or number of keys"
+OUT_OF_SLOTS = b"ERR Invalid or out of range slot"
+SETSLOT_OF_REPLICA = b"ERR Please use SETSLOT only with masters."
+SETSLOT_ACTION = b"ERR Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP"
+NOT_A_MASTER = b"ERR Target node is not a master"
+ONLY_MASTERS_HAVE_REPLICAS = b"ERR The specified node is not a master"
+NO_REPLICA_TO_FAIL_OVER = b"ERR You should send CLUSTER FAILOVER to a replica"
+PRIMARY_FAILED = b"ERR Master is down or failed, please use CLUSTER FAILOVER FORCE"
+REPLICATES_ITSELF = b"ERR Can't replicate myself"
+REPLICATES_REPLICA = b"ERR I can only replicate a master, not a replica."
+REPLICATE_NEEDS_EMPTY = b"ERR To set a master the node must be empty and without assigned slots."
+FLUSHSLOTS_NEEDS_EMPTY = b"ERR DB must be empty to perform CLUSTER FLUSHSLOTS."
 
-REDIRECTIONS = (b"MOVED ", b"CROSSSLOT ", b"CLUSTERDOWN ")
+REDIRECTIONS = (b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CROSSSLOT ", b"CLUSTERDOWN ")
 """How the errors begin that tell clients of a cluster where to go; EXEC answers them as they are."""
 
 
@@ -697,6 +715,52 @@ def sort_option_in_cluster(option: bytes) -> bytes:
 def moved(slot: int, address: bytes) -> bytes:
     """Another node has the slot."""
     return b"MOVED %d %b" % (slot, address)
+
+
+def asking(slot: int, address: bytes) -> bytes:
+    """A key has left for another node already."""
+    return b"ASK %d %b" % (slot, address)
+
+
+def not_my_slot(slot: int) -> bytes:
+    """Only the owner of a slot can let it go."""
+    return b"ERR I'm not the owner of hash slot %d" % slot
+
+
+def my_slot(slot: int) -> bytes:
+    """The owner of a slot cannot import it."""
+    return b"ERR I'm already the owner of hash slot %d" % slot
+
+
+def no_such_node(name: bytes) -> bytes:
+    """A slot cannot move to or from a node that is not there."""
+    return b"ERR I don't know about node %b" % name
+
+
+def slot_with_keys(slot: int) -> bytes:
+    """A slot cannot be given away while there are keys in it."""
+    refusal = b"ERR Can't assign hashslot %d to a different node while I still hold keys for this hash slot."
+    return refusal % slot
+
+
+def slot_taken(slot: int) -> bytes:
+    """A slot has an owner already."""
+    return b"ERR Slot %d is already busy" % slot
+
+
+def slot_free(slot: int) -> bytes:
+    """A slot has no owner."""
+    return b"ERR Slot %d is already unassigned" % slot
+
+
+def slot_repeated(slot: int) -> bytes:
+    """A slot is named twice."""
+    return b"ERR Slot %d specified multiple times" % slot
+
+
+def slots_reversed(start: int, end: int) -> bytes:
+    """A range of slots ends before it begins."""
+    return b"ERR start slot number %d is greater than end slot number %d" % (start, end)
 
 
 def unknown_node(name: bytes) -> bytes:

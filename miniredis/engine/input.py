@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .call import answer, answer_plain
-from .client_flags import BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .client_flags import ASKS, BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
 from .errors import CommandError, ProtocolError
 from .fault_rules import Request
 from .gate import check_allowed, is_held_up, refuse, reject_unknown
@@ -105,7 +105,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
     engine.notifier.running = None
     if not engine.conditions.asleep_until:  # else keys may expire first
         engine.waiting.serve_ready()
-    if session.flags & (MUTE | SKIPS_NEXT | LISTENS) and not session.flags & BLOCKED:
+    if session.flags & (MUTE | SKIPS_NEXT | LISTENS | ASKS) and not session.flags & BLOCKED:
         session.end_command()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from .client_flags import (
+    ASKS,
     BLOCKED,
     CLOSING,
     EXECUTING,
@@ -149,17 +150,21 @@ class Session:
         self.engine.outbox[self] = None
 
     def end_command(self, *, empty: bool = False) -> None:
-        """Ends a command: CLIENT REPLY SKIP advances, and CLIENT CACHING no longer applies.
+        """Ends a command: CLIENT REPLY SKIP advances, and CLIENT CACHING and ASKING no longer apply.
 
         Args:
             empty: whether the request had no words; that counts as a command here.
         """
         skips = SKIPS_REPLY if self.flags & SKIPS_NEXT else 0
         self.flags = self.flags & ~(SKIPS_REPLY | SKIPS_NEXT) | skips
-        if self.tracker is not None and self.transaction is None:
-            command = self.last_command
-            if empty or command is None or not command.name.startswith(b"client|"):
-                self.tracker.caching = False
+        if self.transaction is not None:
+            return
+        command = self.last_command
+        if command is None or command.name != b"asking":
+            self.flags &= ~ASKS
+        is_of_client = command is not None and command.name.startswith(b"client|")
+        if self.tracker is not None and (empty or not is_of_client):
+            self.tracker.caching = False
 
     def push(self, data: Output, event: str = "") -> None:
         """Queues bytes that are not a reply; if too much is queued, disconnects when the tick ends.

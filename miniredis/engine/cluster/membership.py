@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .. import errors
+from ..client_flags import ASKS, READS_REPLICA
 from ..errors import CommandError
 from ..key_positions import KeysError, keys_of
+from ..replication.link import LinkState
+from ..replication.upstream import Address
+from ..script_flags import says_it_writes
 from .slots import key_slot
 from .topology import Node, Topology
 
@@ -16,73 +20,214 @@ if TYPE_CHECKING:
     from ..registry import Command
     from ..scripts import Run
     from ..session import Session
+    from ..waiting import Waiter
 
 __all__ = ["Membership", "check_not_in_cluster", "of_cluster"]
+
+OF_SHARD_CHANNELS: Final = {b"ssubscribe", b"sunsubscribe", b"spublish"}
+"""The commands whose "keys" are shard channels: they go where the slot is, and are never on their way."""
+
+IN_SCRIPTS: Final = {
+    errors.CLUSTER_DOWN: errors.DOWN_IN_SCRIPT,
+    errors.CLUSTER_READ_ONLY: errors.READ_ONLY_IN_SCRIPT,
+}
+"""How a script is told why a command cannot run here; otherwise the key is not local."""
 
 
 class Membership:
     """A server that is a node of a cluster. At first it is the only one, and has all slots.
 
     Args:
-        node: the server itself.
+        engine: the server's.
+        node: the server, as others know it.
 
     Attributes:
+        engine: the server's.
+        node: the server, as others know it.
         topology: all nodes, and whose the slots are.
+        migrating: the slots that are on their way to another node, each with that node.
+        importing: the slots that are on their way here, each with the node that has it.
     """
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.topology = Topology([node])
+    def __init__(self, engine: Engine, node: Node) -> None:
+        self.engine = engine
+        self.join(Topology([node]), node)
+
+    def join(self, topology: Topology, node: Node) -> None:
+        """The server is this node of a cluster from now on."""
+        self.topology, self.node = topology, node
+        self.migrating: dict[int, Node] = {}
+        self.importing: dict[int, Node] = {}
+        node.config, node.replication = self.engine.config, self.engine.replication
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the cluster as a whole serves no keys."""
+        topology = self.topology
+        needs_all = self.engine.config["cluster-require-full-coverage"] == "yes"
+        return topology.lacks_majority or (topology.is_uncovered and needs_all)
+
+    # Requests
 
     def redirection(self, session: Session, command: Command, args: list[bytes]) -> bytes | None:
         """Why a request cannot run here: its keys have several slots, or another node has theirs."""
+        requests: Sequence[tuple[Command, list[bytes]]] = [(command, args)]
         if command.name == b"exec" and session.transaction is not None:
-            return self._redirection(session.transaction.queued)
-        return self._redirection([(command, args)])
+            requests = session.transaction.queued
+        return self._redirection(session, requests)
 
-    def _redirection(self, requests: Sequence[tuple[Command, list[bytes]]]) -> bytes | None:
-        slots = slots_of(requests)
-        if not slots:
+    def _redirection(self, session: Session, requests: Sequence[tuple[Command, list[bytes]]]) -> bytes | None:
+        keys = keys_in(requests)
+        if not keys:
             return None
-        first = slots[0]
-        owner = self.topology.owners[first]
+        slot = key_slot(keys[0])
+        owner = self.topology.owners[slot]
         if owner is None:
             return errors.SLOT_NOT_SERVED
-        if any(slot != first for slot in slots):
+        if any(key_slot(key) != slot for key in keys):
             return errors.CROSS_SLOT
-        return None if owner is self.node else errors.moved(first, owner.address)
+        is_of_channel = requests[0][0].name in OF_SHARD_CHANNELS
+        if (self.topology.is_uncovered or self.topology.lacks_majority) and self.is_down:
+            reason = self._refusal_while_down(requests, is_of_channel=is_of_channel)
+            if reason is not None:
+                return reason
+        if owner is self.node and slot in self.migrating:
+            return None if is_of_channel else self._refusal_of_leaving(slot, keys)
+        if slot in self.importing and (session.flags & ASKS or "asking" in requests[0][0].flags):
+            return self._refusal_of_coming(keys)
+        if owner is self.node or self._may_read(session, owner, requests, is_of_channel=is_of_channel):
+            return None
+        return errors.moved(slot, owner.address)
+
+    def _refusal_while_down(
+        self, requests: Sequence[tuple[Command, list[bytes]]], *, is_of_channel: bool
+    ) -> bytes | None:
+        config = self.engine.config
+        if is_of_channel:
+            may = config["cluster-allow-pubsubshard-when-down"] == "yes"
+            return None if may else errors.CLUSTER_DOWN
+        if config["cluster-allow-reads-when-down"] == "no":
+            return errors.CLUSTER_DOWN
+        return errors.CLUSTER_READ_ONLY if self._write(requests) else None
+
+    def _refusal_of_leaving(self, slot: int, keys: list[bytes]) -> bytes | None:
+        """What is asked of keys that are leaving this node, some of which may have left already."""
+        missing = self._missing(keys)
+        if not missing:
+            return None
+        return errors.asking(slot, self.migrating[slot].address) if missing == len(keys) else errors.UNSTEADY
+
+    def _refusal_of_coming(self, keys: list[bytes]) -> bytes | None:
+        """The same of keys that come: of several all must be here."""
+        return errors.UNSTEADY if len(set(keys)) > 1 and self._missing(keys) else None
+
+    def _missing(self, keys: list[bytes]) -> int:
+        db = self.engine.keyspace.databases[0]
+        return sum(not db.is_alive(key) for key in keys)
+
+    def _may_read(
+        self,
+        session: Session,
+        owner: Node,
+        requests: Sequence[tuple[Command, list[bytes]]],
+        *,
+        is_of_channel: bool,
+    ) -> bool:
+        """Whether a replica answers for its primary."""
+        if self.node.primary is not owner or not (session.flags & READS_REPLICA or is_of_channel):
+            return False
+        return not self._write(requests)
+
+    def _write(self, requests: Iterable[tuple[Command, list[bytes]]]) -> bool:
+        return any(
+            "write" in command.flags or says_it_writes(self.engine, command, args)
+            for command, args in requests
+        )
+
+    # Scripts
 
     def begin_script(self, run: Run) -> None:
         """A script begins: the slot of the keys that its client named is its slot."""
         command = run.client.engine.commands.look_up(run.request)
         assert command is not None
-        run.slot = next(iter(slots_of([(command, run.request)])), None)
+        run.slot = next(map(key_slot, keys_in([(command, run.request)])), None)
 
     def refuse_in_script(self, run: Run, command: Command, args: list[bytes]) -> bytes | None:
         """Why a command of a script cannot run here."""
         if run.client.must_obey:
             return None
         requests = [(command, args)]
-        if self._redirection(requests):
-            return errors.NOT_LOCAL_IN_SCRIPT
-        slots = slots_of(requests)
-        if slots and run.keeps_to_slot:
+        if reason := self._redirection(run.client, requests):
+            return IN_SCRIPTS.get(reason, errors.NOT_LOCAL_IN_SCRIPT)
+        keys = keys_in(requests)
+        if keys and run.keeps_to_slot:
+            slot = key_slot(keys[0])
             if run.slot is None:
-                run.slot = slots[0]
-            if run.slot != slots[0]:
+                run.slot = slot
+            if run.slot != slot:
                 return errors.CROSS_SLOT_IN_SCRIPT
         return None
 
+    # What changes
 
-def slots_of(requests: Iterable[tuple[Command, list[bytes]]]) -> list[int]:
-    """The slots of all keys of some requests."""
-    slots = []
+    def has_keys(self, slot: int) -> bool:
+        """Whether this node has keys in a slot."""
+        return any(key_slot(key) == slot for key in self.engine.keyspace.databases[0].values)
+
+    def become_replica(self, primary: Node) -> None:
+        """This node follows another one from now on."""
+        self.topology.follow(self.node, primary)
+        self.align()
+        self.topology.changed()
+
+    def align(self) -> None:
+        """Does what the topology says: is a primary or follows one, and sends clients to other nodes."""
+        upstream, primary = self.engine.replication.upstream, self.node.primary
+        if primary is None:
+            upstream.lead()
+        else:
+            self.migrating.clear()
+            self.importing.clear()
+            address = Address(primary.host.decode(), primary.port)
+            if upstream.address != address:
+                upstream.follow(address)
+            elif upstream.link.state is LinkState.CONNECT:
+                upstream.link.connect()  # it was down, perhaps
+        self.redirect_blocked()
+
+    def redirect_blocked(self) -> None:
+        """Clients that wait for keys of which another node is the owner now hear where to go."""
+        engine = self.engine
+        for waiter in engine.waiting.in_order():
+            reason = self._refusal_of_waiter(waiter) if waiter.keys else None
+            if reason is not None:
+                engine.unblock(waiter.session, CommandError(reason))
+
+    def _refusal_of_waiter(self, waiter: Waiter) -> bytes | None:
+        if self.is_down:
+            return errors.CLUSTER_DOWN
+        slot = key_slot(waiter.keys[0])
+        owner, session = self.topology.owners[slot], waiter.session
+        if owner is self.node or slot in self.importing:
+            return None
+        if owner is None:
+            return errors.SLOT_NOT_SERVED
+        command = session.last_command
+        is_read = command is not None and "write" not in command.flags
+        if is_read and session.flags & READS_REPLICA and self.node.primary is owner:
+            return None
+        return errors.moved(slot, owner.address)
+
+
+def keys_in(requests: Iterable[tuple[Command, list[bytes]]]) -> list[bytes]:
+    """The keys of some requests."""
+    keys = []
     for command, args in requests:
         try:
-            slots += [key_slot(key) for key, _ in keys_of(command, args)]
+            keys += [key for key, _ in keys_of(command, args)]
         except KeysError:
             continue  # the command says what is wrong
-    return slots
+    return keys
 
 
 def of_cluster(engine: Engine) -> Membership:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
 
 from ..config import Config
 from .slots import SLOTS
 
-__all__ = ["Node", "Topology"]
+if TYPE_CHECKING:
+    from ..engine import Engine
+    from ..replication.replication import Replication
+
+__all__ = ["Node", "Topology", "TopologyListener"]
 
 
 class Node:
@@ -22,18 +27,24 @@ class Node:
         host: the address that clients are sent to; empty where the node does not know its own, as in Redis
             for a node that has met no other: clients use the address that they are connected to.
         epoch: the version of what the node says about its slots.
+        primary: whose replica it is; None for a primary.
+        has_failed: the other nodes know that it is down.
+        replication: how far its data are; None if nobody knows.
     """
 
     def __init__(self, name: bytes, config: Config) -> None:
         self.name = name
+        self.config = config
         self.host = b""
         self.epoch = 0
-        self._config = config
+        self.primary: Node | None = None
+        self.has_failed = False
+        self.replication: Replication | None = None
 
     @property
     def port(self) -> int:
         """The TCP port."""
-        return self._config.integer("port")
+        return self.config.integer("port")
 
     @property
     def bus_port(self) -> int:
@@ -45,6 +56,44 @@ class Node:
         """The address as redirections show it."""
         return b"%b:%d" % (self.host, self.port)
 
+    @property
+    def served_epoch(self) -> int:
+        """The epoch of the slots that it serves; a replica serves those of its primary."""
+        return (self.primary or self).epoch
+
+    @property
+    def offset(self) -> int:
+        """How many bytes of its shard's history it has."""
+        return self.replication.history.offset if self.replication else 0
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether it is a replica that has no data of its primary yet."""
+        replication = self.replication
+        if self.primary is None or replication is None:
+            return False
+        return not replication.history.offset and replication.upstream.link.session is None
+
+    @property
+    def health(self) -> bytes:
+        """How it is, in the words of CLUSTER SHARDS."""
+        if self.has_failed:
+            return b"fail"
+        return b"loading" if self.is_loading else b"online"
+
+
+class TopologyListener(Protocol):
+    """Whoever runs the nodes of a topology."""
+
+    def changed(self) -> None:
+        """Slots have other owners now, or nodes another state: each node calls ``Membership.align`` soon."""
+
+    def fail_over(self, replica: Node, *, is_forced: bool) -> None:
+        """Begins to make a replica the primary of its shard; unless forced, it has all data first."""
+
+    def tell(self, node: Node, act: Callable[[Engine], object]) -> None:
+        """Does something with another node's engine soon, unless that one is down."""
+
 
 class Topology:
     """Nodes and their slots.
@@ -54,6 +103,10 @@ class Topology:
 
     Attributes:
         owners: the node of each slot; None for a slot that no node has.
+        epoch: the highest that there was.
+        listener: who runs the nodes; None where the one node runs by itself.
+        is_uncovered: whether a slot has no node, or one that is down.
+        lacks_majority: whether most nodes that have slots are down.
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
@@ -65,11 +118,16 @@ class Topology:
         self.owners: list[Node | None] = []
         for node, start, end in zip(nodes, bounds, bounds[1:], strict=False):
             self.owners += [node] * (end - start)
+        self.epoch = max(node.epoch for node in nodes)
+        self.listener: TopologyListener | None = None
+        self.is_uncovered = self.lacks_majority = False
+
+    # Asking
 
     @property
-    def epoch(self) -> int:
-        """The highest epoch of a node."""
-        return max(node.epoch for node in self.nodes)
+    def serving(self) -> set[Node]:
+        """The nodes that have slots."""
+        return {owner for owner in self.owners if owner is not None}
 
     def ranges(self) -> Iterator[tuple[int, int, Node | None]]:
         """First slot, last slot and owner of each run of slots that one node has, in order."""
@@ -86,3 +144,47 @@ class Topology:
     def find(self, name: bytes) -> Node | None:
         """The node of that name, if there is one."""
         return next((node for node in self.nodes if node.name == name), None)
+
+    def replicas_of(self, primary: Node) -> list[Node]:
+        """The replicas of a node."""
+        return [node for node in self.nodes if node.primary is primary]
+
+    # Changing
+
+    def assign(self, slots: Iterable[int], node: Node | None) -> None:
+        """Gives slots to a node, or to none."""
+        for slot in slots:
+            self.owners[slot] = node
+        self.changed()
+
+    def bump(self, node: Node) -> bool:
+        """What a node says about its slots counts more than what all others say; tells whether it did not."""
+        if node.epoch and node.epoch == self.epoch:
+            return False
+        self.epoch += 1
+        node.epoch = self.epoch
+        return True
+
+    def promote(self, replica: Node) -> None:
+        """A replica takes the place of its primary, which becomes its replica, as do the others."""
+        former = replica.primary
+        assert former is not None
+        replica.primary = None
+        self.follow(former, replica)
+        self.epoch += 1
+        replica.epoch = self.epoch
+        self.assign([slot for slot, owner in enumerate(self.owners) if owner is former], replica)
+
+    def follow(self, node: Node, primary: Node) -> None:
+        """A node and its replicas are replicas of another node from now on."""
+        for each in (node, *self.replicas_of(node)):
+            each.primary = primary
+
+    def changed(self) -> None:
+        """Slots have other owners now, or nodes another state."""
+        serving = self.serving
+        failed = sum(node.has_failed for node in serving)
+        self.is_uncovered = bool(failed) or None in self.owners
+        self.lacks_majority = len(serving) - failed < len(serving) // 2 + 1
+        if self.listener is not None:
+            self.listener.changed()

@@ -30,6 +30,7 @@ WHEN_ASKED_FOR: Final = {
     "bitfields": "bitmap",
     "bitmaps": "bitmap",
     "cluster": "cluster",
+    "cluster_changes": "cluster",
     "debugging": "server",
     "documentation": "server",
     "dump": "generic",

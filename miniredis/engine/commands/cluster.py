@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
-from ..client_flags import READS_REPLICA
+from ..client_flags import ASKS, READS_REPLICA
 from ..cluster.membership import Membership, of_cluster
 from ..cluster.slots import SLOTS, key_slot
 from ..cluster.topology import Node
@@ -81,18 +81,19 @@ def cluster_help(session: Session, args: list[bytes]) -> Reply:
 def cluster_info(session: Session, args: list[bytes]) -> Reply:
     """Returns the state of the cluster."""
     cluster = of_cluster(session.engine)
-    owners, nodes = cluster.topology.owners, cluster.topology.nodes
-    assigned = SLOTS - owners.count(None)
+    topology = cluster.topology
+    assigned = SLOTS - topology.owners.count(None)
+    failed = sum(topology.owners.count(node) for node in topology.serving if node.has_failed)
     facts = {
-        "cluster_state": "ok" if assigned == SLOTS else "fail",
+        "cluster_state": "fail" if cluster.is_down else "ok",
         "cluster_slots_assigned": assigned,
-        "cluster_slots_ok": assigned,
+        "cluster_slots_ok": assigned - failed,
         "cluster_slots_pfail": 0,
-        "cluster_slots_fail": 0,
-        "cluster_known_nodes": len(nodes),
-        "cluster_size": len(set(owners) - {None}),
-        "cluster_current_epoch": cluster.topology.epoch,
-        "cluster_my_epoch": cluster.node.epoch,
+        "cluster_slots_fail": failed,
+        "cluster_known_nodes": len(topology.nodes),
+        "cluster_size": len(topology.serving),
+        "cluster_current_epoch": topology.epoch,
+        "cluster_my_epoch": cluster.node.served_epoch,
         "cluster_stats_messages_sent": 0,
         "cluster_stats_messages_received": 0,
         "total_cluster_links_buffer_limit_exceeded": 0,
@@ -131,22 +132,39 @@ def cluster_nodes(session: Session, args: list[bytes]) -> Reply:
 def line_about(cluster: Membership, node: Node, now: int) -> bytes:
     """A node in the layout of CLUSTER NODES; others have answered a ping just now."""
     is_self = node is cluster.node
-    flags, answered = (b"myself,master", 0) if is_self else (b"master", now)
-    head = b"%b %b@%d %b - 0 %d %d connected" % (
-        node.name, node.address, node.bus_port, flags, answered, node.epoch
-    )  # fmt: skip
+    flags = [b"myself"] * is_self + [b"slave" if node.primary else b"master"] + [b"fail"] * node.has_failed
+    head = b"%b %b@%d %b %b 0 %d %d %b" % (
+        node.name,
+        node.address,
+        node.bus_port,
+        b",".join(flags),
+        node.primary.name if node.primary else b"-",
+        0 if is_self else now,
+        node.served_epoch,
+        b"disconnected" if node.has_failed else b"connected",
+    )
     slots = [
         b"%d" % start if start == end else b"%d-%d" % (start, end)
         for start, end in cluster.topology.ranges_of(node)
     ]
+    if is_self:
+        slots += [b"[%d->-%b]" % (slot, other.name) for slot, other in sorted_by_slot(cluster.migrating)]
+        slots += [b"[%d-<-%b]" % (slot, other.name) for slot, other in sorted_by_slot(cluster.importing)]
     return b" ".join([head, *slots]) + b"\n"
+
+
+def sorted_by_slot(moving: dict[int, Node]) -> list[tuple[int, Node]]:
+    return sorted(moving.items(), key=lambda item: item[0])
 
 
 @command("CLUSTER REPLICAS", 3, OF_REPLICAS, acl="", tips=UNSTEADY, since="5.0.0", syntax="node-id")
 def cluster_replicas(session: Session, args: list[bytes]) -> Reply:
-    """Lists a node's replicas: none."""
-    named(session, args[2])
-    return []
+    """Lists a node's replicas, a line of CLUSTER NODES each."""
+    cluster, node = of_cluster(session.engine), named(session, args[2])
+    if node.primary is not None:
+        raise CommandError(errors.ONLY_MASTERS_HAVE_REPLICAS)
+    now = session.engine.now.milliseconds
+    return [line_about(cluster, each, now)[:-1] for each in cluster.topology.replicas_of(node)]
 
 
 @command("CLUSTER SHARDS", 2, "stale", acl="", tips=UNSTEADY, since="7.0.0")
@@ -157,24 +175,24 @@ def cluster_shards(session: Session, args: list[bytes]) -> Reply:
         Map(
             {
                 b"slots": [slot for bounds in cluster.topology.ranges_of(node) for slot in bounds],
-                b"nodes": [facts_about(session, node)],
+                b"nodes": [facts_about(each) for each in (node, *cluster.topology.replicas_of(node))],
             }
         )
         for node in cluster.topology.nodes
+        if node.primary is None
     ]
 
 
-def facts_about(session: Session, node: Node) -> Map:
-    is_self = node is of_cluster(session.engine).node
+def facts_about(node: Node) -> Map:
     return Map(
         {
             b"id": node.name,
             b"port": node.port,
             b"ip": node.host,
             b"endpoint": node.host,
-            b"role": b"master",
-            b"replication-offset": session.engine.replication.history.offset if is_self else 0,
-            b"health": b"online",
+            b"role": b"replica" if node.primary else b"master",
+            b"replication-offset": node.offset,
+            b"health": node.health,
         }
     )
 
@@ -184,7 +202,7 @@ def facts_about(session: Session, node: Node) -> Map:
     deprecated="5.0.0", replaced_by="`CLUSTER REPLICAS`",
 )  # fmt: skip
 def cluster_slaves(session: Session, args: list[bytes]) -> Reply:
-    """Lists a node's replicas: none."""
+    """Lists a node's replicas."""
     return cluster_replicas(session, args)
 
 
@@ -193,12 +211,21 @@ def cluster_slaves(session: Session, args: list[bytes]) -> Reply:
     deprecated="7.0.0", replaced_by="`CLUSTER SHARDS`",
 )  # fmt: skip
 def cluster_slots(session: Session, args: list[bytes]) -> Reply:
-    """Lists runs of slots, each with its node."""
+    """Lists runs of slots, each with its node and the replicas that can be read."""
+    topology = of_cluster(session.engine).topology
     return [
-        [start, end, [owner.host, owner.port, owner.name, Map()]]
-        for start, end, owner in of_cluster(session.engine).topology.ranges()
+        [start, end, *(place_of(node) for node in (owner, *readable(topology.replicas_of(owner))))]
+        for start, end, owner in topology.ranges()
         if owner is not None
     ]
+
+
+def place_of(node: Node) -> Reply:
+    return [node.host, node.port, node.name, Map()]
+
+
+def readable(replicas: list[Node]) -> list[Node]:
+    return [each for each in replicas if each.health == b"online"]
 
 
 def named(session: Session, name: bytes) -> Node:
@@ -216,7 +243,8 @@ def named(session: Session, name: bytes) -> Node:
 def asking(session: Session, args: list[bytes]) -> Reply:
     """Precedes a request that another node sent here by ASK."""
     of_cluster(session.engine)
-    return OK  # no slot is ever on its way here
+    session.flags |= ASKS
+    return OK
 
 
 @command("READONLY", 1, "loading stale fast", acl="connection", since="3.0.0")

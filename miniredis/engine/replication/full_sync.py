@@ -7,6 +7,7 @@ A replica that wants another part of the data waits for the next one.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -59,14 +60,9 @@ class FullSync:
         replicas.send_stream()
         blocks, start = self._blocks(first.leaves_out), self._history.offset
         begin = engine.environment.begin_snapshot
-        content: bytes | None = None
-        try:
-            if begin is None:
-                content = b"".join(blocks())
-            else:
-                self._cancel = begin(blocks, self._ended)
-        except OSError:  # no process can be started
-            content = b"".join(blocks())
+        with contextlib.suppress(OSError):  # no process can be started
+            self._cancel = begin(blocks, self._ended) if begin else None
+        content = b"".join(blocks()) if self._cancel is None else None
         for replica in self._in(State.WAITING):
             if replica.leaves_out == first.leaves_out:
                 self._set_up(replica, start)

@@ -139,7 +139,8 @@ class LinkProtocol:
         session.pass_on()
         self.session = None
         self.down_since = self._engine.now.monotonic
-        self.warn("Connection with master lost.")
+        if self.is_running:
+            self.warn("Connection with master lost.")
         self._replication.upstream.has_position = session.is_counted and not session.has_failed
         if self._replication.upstream.has_position:
             self.info("Caching the disconnected master state.")
