@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any
 
 from .clock import HeldClock
+from .cluster_nodes import ClusterNode
 from .clusters import Cluster, cluster
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
@@ -31,6 +32,7 @@ from .spawning import SpawnedServer, spawn
 __all__ = [
     "VERSION",
     "Cluster",
+    "ClusterNode",
     "Config",
     "ConfigurationError",
     "DamagedFileError",

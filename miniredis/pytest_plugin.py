@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import redis
 
     from .clock import ClockChoice
+    from .clusters import Cluster
     from .embedded import EmbeddedServer
     from .pytest_real import RealServer
 
@@ -157,6 +158,19 @@ def miniredis_factory(
             return stack.enter_context(start(**{"version": version_of(pytestconfig), **options}))
 
         yield started
+
+
+@pytest.fixture
+def miniredis_cluster(pytestconfig: pytest.Config, miniredis_real: RealServer | None) -> Iterator[Cluster]:
+    """A fresh ``miniredis.Cluster`` of three primaries with a replica each, stopped after the test."""
+    from . import cluster
+
+    if miniredis_real:
+        from .pytest_real import skip
+
+        skip("it is no cluster")
+    with cluster(nodes=3, replicas=1, version=version_of(pytestconfig)) as nodes:
+        yield nodes
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from .. import errors
 from ..client_flags import ASKS, READS_REPLICA
 from ..errors import CommandError
 from ..key_positions import KeysError, keys_of
+from ..publishing import SHARDS
 from ..replication.link import LinkState
 from ..replication.upstream import Address
 from ..script_flags import says_it_writes
@@ -56,6 +58,7 @@ class Membership:
     def join(self, topology: Topology, node: Node) -> None:
         """The server is this node of a cluster from now on."""
         self.topology, self.node = topology, node
+        self._served = node.primary or node  # the owner of the slots that this node served last
         self.migrating: dict[int, Node] = {}
         self.importing: dict[int, Node] = {}
         node.config, node.replication = self.engine.config, self.engine.replication
@@ -194,6 +197,31 @@ class Membership:
             elif upstream.link.state is LinkState.CONNECT:
                 upstream.link.connect()  # it was down, perhaps
         self.redirect_blocked()
+        self._end_subscriptions()
+        self._served = primary or self.node
+
+    def _end_subscriptions(self) -> None:
+        """Clients hear that shard channels are elsewhere now."""
+        publishing = self.engine.notifier.publishing
+        for channel, sessions in tuple(publishing.listeners[SHARDS].items()):
+            if self.topology.owners[key_slot(channel)] not in {self.node, self._served}:
+                for session in tuple(sessions):
+                    publishing.end(session, SHARDS, [channel])
+
+    # Messages
+
+    def publish(self, channel: bytes, message: bytes, *, to_shard: bool = False) -> None:
+        """Passes a message of a client on to all other nodes, or to those with the same slots."""
+        listener, node = self.topology.listener, self.node
+        if listener is None:
+            return
+        shard = node.primary or node
+        act = partial(deliver_sharded if to_shard else deliver, channel, message)
+        for other in self.topology.nodes:
+            if other is not node and (not to_shard or shard in {other, other.primary}):
+                listener.tell(other, act)
+
+    # Blocked clients
 
     def redirect_blocked(self) -> None:
         """Clients that wait for keys of which another node is the owner now hear where to go."""
@@ -228,6 +256,14 @@ def keys_in(requests: Iterable[tuple[Command, list[bytes]]]) -> list[bytes]:
         except KeysError:
             continue  # the command says what is wrong
     return keys
+
+
+def deliver(channel: bytes, message: bytes, engine: Engine) -> None:
+    engine.notifier.publishing.publish(channel, message)
+
+
+def deliver_sharded(channel: bytes, message: bytes, engine: Engine) -> None:
+    engine.notifier.publishing.publish_sharded(channel, message)
 
 
 def of_cluster(engine: Engine) -> Membership:

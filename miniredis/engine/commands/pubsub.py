@@ -92,6 +92,8 @@ def sunsubscribe(session: Session, args: list[bytes]) -> Reply:
 @command("PUBLISH", 3, SPEAKING, acl="", since="2.0.0", syntax="channel message")
 def publish(session: Session, args: list[bytes]) -> Reply:
     """Sends a message to a channel; returns how many subscriptions received it."""
+    if session.engine.cluster is not None:
+        session.engine.cluster.publish(args[1], args[2])
     return session.engine.notifier.publishing.publish(args[1], args[2])
 
 
@@ -106,6 +108,8 @@ def publish(session: Session, args: list[bytes]) -> Reply:
 )
 def spublish(session: Session, args: list[bytes]) -> Reply:
     """Sends a message to a shard channel; returns how many subscribers received it."""
+    if session.engine.cluster is not None:
+        session.engine.cluster.publish(args[1], args[2], to_shard=True)
     return session.engine.notifier.publishing.publish_sharded(args[1], args[2])
 
 

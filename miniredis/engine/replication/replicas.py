@@ -53,7 +53,8 @@ class Replicas:
         self.acks = Acks(engine, self)
         self.reset_statistics()
         self._full_sync = FullSync(engine, replication.history, self)
-        self._reader = EffectReader(self._write, hears_messages=True)
+        in_cluster = engine.config["cluster-enabled"] == "yes"  # whose nodes pass messages on by themselves
+        self._reader = EffectReader(self._write, hears_messages=not in_cluster)
         self._new: list[bytes] = []  # of the stream, not handed out yet
         self._second = self._none_since = 0
         self._is_master = True
