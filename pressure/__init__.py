@@ -56,7 +56,9 @@ if TYPE_CHECKING:  # at run time each is imported when it is used
         RingQueue,
         exponential,
     )
-    from pressure.protocol import Diagnosis, RepairReport, RoleState, Stats
+    from pressure.protocol import Stats
+    from pressure.protocol.diagnosis import Diagnosis, RoleState
+    from pressure.protocol.repair import RepairReport
     from pressure.queue import Queue
     from pressure.receiving import Message
     from pressure.survey import doctor, queues
@@ -107,10 +109,12 @@ _LATER: Final = {
     **dict.fromkeys(("BackupQueue", "Capabilities", "DeadLetter", "Delivered", "Info"), "kinds"),
     **dict.fromkeys(("InProgress", "Item"), "kinds"),
     **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
-    **dict.fromkeys(("Diagnosis", "RepairReport", "RoleState", "Stats"), "protocol"),
+    **dict.fromkeys(("Diagnosis", "RoleState"), "protocol.diagnosis"),
     **dict.fromkeys(("doctor", "queues"), "survey"),
     "Message": "receiving",
     "Queue": "queue",
+    "RepairReport": "protocol.repair",
+    "Stats": "protocol",
 }
 
 

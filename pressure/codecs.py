@@ -11,7 +11,6 @@ To add a codec: pass an object with ``encode`` and ``decode`` as ``codec=``, or 
 from __future__ import annotations
 
 import json
-import pickle
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -91,6 +90,8 @@ def _pickle() -> _Pair:
         UnsafeCodecWarning,
         stacklevel=_outside(),
     )
+    import pickle
+
     return _Pair(pickle.dumps, pickle.loads)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from pressure import protocol
 from pressure.checks import whole
 from pressure.codecs import Codec, V, all_decoded, decoded
 from pressure.keys import Keys
 from pressure.methods import Methods, method
-from pressure.protocol import Context, Diagnosis, Operation, Stats
+from pressure.protocol import Context, Operation, Stats
+
+if TYPE_CHECKING:
+    from pressure.protocol.diagnosis import Diagnosis
 
 
 def check_role(role: str) -> None:
@@ -157,4 +160,6 @@ class InspectMethods(Methods, Generic[V]):
         Raises:
             QueueDoesNotExistError: None of its keys exists.
         """
-        return protocol.doctor(self._context)
+        from pressure.protocol.doctor import doctor
+
+        return doctor(self._context)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pressure import protocol
 from pressure.codecs import V
 from pressure.errors import QueueAlreadyExistsError, QueueDoesNotExistError
 from pressure.inspecting import InspectMethods, check_role
 from pressure.methods import method
-from pressure.protocol import Deadline, Operation, RepairReport
+from pressure.protocol import Deadline, Operation
+
+if TYPE_CHECKING:
+    from pressure.protocol.repair import RepairReport
 
 
 class LifecycleMethods(InspectMethods[V]):
@@ -118,4 +123,6 @@ class LifecycleMethods(InspectMethods[V]):
         """
         if role is not None:
             check_role(role)
-        return protocol.repair(self._context, force, role)
+        from pressure.protocol.repair import repair
+
+        return repair(self._context, force, role)

@@ -10,7 +10,9 @@ from pressure.arguments import settings
 from pressure.driver import Driver
 from pressure.errors import PressureError, QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys
-from pressure.protocol import Context, Diagnosis, Operation, RoleState, examine
+from pressure.protocol import Context, Operation
+from pressure.protocol.diagnosis import Diagnosis, RoleState
+from pressure.protocol.doctor import examine
 from pressure.protocol.scanning import keys_under
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator
+from functools import partial
 from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
 from typing import Final
@@ -64,9 +65,13 @@ def command_time(bench: Workbench) -> Generator[Pair]:
 
 def processor_time(arguments: list[str]) -> float:
     """Seconds of processor time that a run of Python takes, once its bytecode is there."""
-    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    run = partial(
+        subprocess.run, [sys.executable, *arguments],
+        stdout=subprocess.DEVNULL, check=False, env=keeping_bytecode(),
+    )  # fmt: skip
+    run()
     before = getrusage(RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    run()
     after = getrusage(RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -79,13 +84,17 @@ def import_time(bench: Workbench) -> Generator[Pair]:
             yield Pair(told_by(IMPORT, compiled_to=folder) * 1000)
 
 
+def keeping_bytecode() -> dict[str, str]:
+    """The environment, but that Python keeps the bytecode of what it imports, as for an installed package."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def told_by(program: str, compiled_to: str = "") -> float:
     """The number that a Python program prints; ``compiled_to`` keeps the bytecode of what it imports."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(  # noqa: S603  (one of the above)
         [sys.executable, "-c", program],
         capture_output=True, text=True, timeout=60, check=False,
-        env=environment | ({"PYTHONPYCACHEPREFIX": compiled_to} if compiled_to else {}),
+        env=keeping_bytecode() | ({"PYTHONPYCACHEPREFIX": compiled_to} if compiled_to else {}),
     )  # fmt: skip
     if done.returncode:
         raise OSError(done.stderr.strip().rpartition("\n")[2])

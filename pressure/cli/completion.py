@@ -3,7 +3,7 @@
 The script gets the queue names from ``pressure ls --names``, with the options that say where the server is.
 
 To add a shell: write a module in ``shells`` whose ``script`` makes the script from an ``Outline``, and add
-its name to ``SHELLS``.
+its name to ``shells.SHELLS``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pressure.cli.call import WHERE, Call, write
+from pressure.cli.parser import parser
 from pressure.cli.status import DONE
-
-SHELLS: Final = ("bash", "zsh", "fish")
 
 #: Arguments whose values are names of queues.
 _QUEUES: Final = frozenset({"name", "names", "patterns", "target"})
@@ -106,10 +105,6 @@ def _subcommand(name: str, about: str, parser: Any) -> Subcommand:
 
 def completion(call: Call) -> int:
     """Print the completion script for a shell."""
-    from pressure.cli.parser import (
-        parser,
-    )  # imported here, since the parser imports the table, which imports this module
-
     shell = importlib.import_module(f"pressure.cli.shells.{call.arguments.shell}")
     write(shell.script(outline(parser())))
     return DONE

@@ -12,7 +12,7 @@ from pressure.cli.call import Call, answer, answer_json, write
 from pressure.cli.lookup import QueueReport, examine, one
 from pressure.cli.status import DONE, NO
 from pressure.kinds.overview import OLD, Overview
-from pressure.protocol import Diagnosis, RoleState
+from pressure.protocol.diagnosis import Diagnosis, RoleState
 from pressure.text import printable
 
 _HEAD = ("QUEUE", "KIND", "LENGTH", "BOUND", "STATE", "PRODUCER", "CONSUMER")

@@ -21,7 +21,8 @@ from pressure.errors import PressureError, QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys, QueueKeys, hash_tag
 from pressure.kinds import overview
 from pressure.kinds.overview import OLD, PREFIX, Overview
-from pressure.protocol import Diagnosis, Operation
+from pressure.protocol import Operation
+from pressure.protocol.diagnosis import Diagnosis
 from pressure.protocol.problems import no_such_queue
 from pressure.survey import survey
 

@@ -132,7 +132,7 @@ def parser(words: Sequence[str] | None = None) -> Parser:
     version = "print the version and end"
     whole.add_argument("--version", nargs=0, action=_Version, default=argparse.SUPPRESS, help=version)
     subparsers = whole.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=SubParser
+        dest="command", required=True, metavar="COMMAND", parser_class=SubParser, prog="pressure"
     )
     for name, command in COMMANDS.items():
         if words is not None and name not in words:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pressure.cli.lookup import QueueReport
-from pressure.protocol import Diagnosis, RoleState
+from pressure.protocol.diagnosis import Diagnosis, RoleState
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.cli import completion, pipeline
+from pressure.cli import pipeline
 from pressure.cli.call import Call
 from pressure.cli.options import (
     ANY_KIND,
@@ -35,6 +35,7 @@ from pressure.cli.options import (
     positive_number,
     seconds,
 )
+from pressure.cli.shells import SHELLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +291,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "completion": Command(
         "completion.completion",
         "print the completion script for a shell",
-        {"shell": {"choices": tuple(completion.SHELLS), "help": "the shell"}},
+        {"shell": {"choices": SHELLS, "help": "the shell"}},
     ),
 }

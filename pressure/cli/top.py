@@ -24,7 +24,7 @@ from pressure.cli.rates import Activity, History, Row
 from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
 from pressure.identity import process_in
-from pressure.protocol import Diagnosis
+from pressure.protocol.diagnosis import Diagnosis
 from pressure.text import printable
 
 Show: TypeAlias = Callable[[Sequence[Row]], None]

@@ -7,12 +7,12 @@ Each operation is a generator that yields steps and is sent replies; ``operation
     - Beyond the protocol: ``receiving`` (a get with acknowledgement), ``redriving``, ``leases`` (a role for a
       limited time), ``queries`` (more reads), ``healing`` and ``repair`` (free the role of a dead holder;
       ``liveness`` says whether it is dead), ``doctor`` (find problems; ``diagnosis`` is its result).
+      ``repair``, ``doctor`` and ``diagnosis`` are imported when they are used, since few programs need them
+      and a third of the import is theirs.
 
 To add an operation: a generator here, its name below, and a method as ``pressure.queue`` explains.
 """
 
-from pressure.protocol.diagnosis import Diagnosis, RoleState
-from pressure.protocol.doctor import doctor, examine
 from pressure.protocol.get import get, get_many
 from pressure.protocol.leases import renew
 from pressure.protocol.lifecycle import closed, create, delete, exists, length, length_and_bound, wait_closed
@@ -33,21 +33,17 @@ from pressure.protocol.put import close, put, put_many
 from pressure.protocol.queries import Stats, holder, peek, peek_many, rejected, stats
 from pressure.protocol.receiving import Received, Settlement, receive, settle
 from pressure.protocol.redriving import redrive
-from pressure.protocol.repair import RepairReport, repair
 
 __all__ = [
     "Batch",
     "Command",
     "Context",
     "Deadline",
-    "Diagnosis",
     "NewHold",
     "Operation",
     "Pause",
     "Received",
-    "RepairReport",
     "Reply",
-    "RoleState",
     "Server",
     "Settlement",
     "Stats",
@@ -57,8 +53,6 @@ __all__ = [
     "closed",
     "create",
     "delete",
-    "doctor",
-    "examine",
     "exists",
     "get",
     "get_many",
@@ -73,7 +67,6 @@ __all__ = [
     "redrive",
     "rejected",
     "renew",
-    "repair",
     "settle",
     "stats",
     "wait_closed",

@@ -19,8 +19,8 @@ A comment above each script names its ``KEYS`` and ``ARGV``.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from pressure.protocol.sizes import MOST_BYTES
@@ -28,13 +28,16 @@ from pressure.protocol.sizes import MOST_BYTES
 
 @dataclass(frozen=True)
 class Script:
-    """A script, and its SHA1, by which EVALSHA runs it."""
+    """A script."""
 
     text: bytes
-    sha: bytes = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sha", hashlib.sha1(self.text).hexdigest().encode())  # noqa: S324, its name
+    @cached_property
+    def sha(self) -> bytes:
+        """Its SHA1, by which EVALSHA runs it."""
+        import hashlib  # when the first script runs: this loads OpenSSL
+
+        return hashlib.sha1(self.text).hexdigest().encode()  # noqa: S324, its name
 
 
 #: ``free`` and ``holder`` are the keys of the role; ``me`` is the id of the hold; ``lease`` is in

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from pressure import protocol
 from pressure.protocol import Context, Deadline
+from pressure.protocol.repair import repair
 from tests.tools.simulation import Simulation, held, operation
 
 Setup: TypeAlias = Callable[[Simulation], None]
@@ -71,7 +72,7 @@ CLOSE = operation(protocol.close, a_while)
 WAIT_CLOSED = operation(protocol.wait_closed, a_while)
 CREATE = operation(protocol.create, 2)
 DELETE = operation(protocol.delete, a_while)
-REPAIR = operation(protocol.repair)
+REPAIR = operation(repair)
 
 A = (b"a",)
 AB = (b"a", b"b")

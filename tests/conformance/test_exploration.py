@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ from tests.tools.simulation.schedules import read, written
 from tests.tools.simulation.wander import shrunk, wander
 
 # The names of these modules are also those of functions in the package.
-PUT, GET, REPAIR = (sys.modules[f"pressure.protocol.{name}"] for name in ("put", "get", "repair"))
+PUT, GET, REPAIR = (importlib.import_module(f"pressure.protocol.{name}") for name in ("put", "get", "repair"))
 
 MODES = pytest.mark.parametrize("scripts", [False, True], ids=["plain", "scripts"])
 

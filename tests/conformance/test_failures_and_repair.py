@@ -16,6 +16,8 @@ from pressure import (
     QueueEmptyError,
     protocol,
 )
+from pressure.protocol.doctor import doctor
+from pressure.protocol.repair import repair as repair_queue
 from tests.cases import exhaustive
 from tests.tools.simulation import FAULTS, Actor, Fault, Simulation, operation
 
@@ -93,7 +95,7 @@ def failing(run: Run, step: int, fault: Fault, cut: int) -> Run:
 def repair(run: Run, *, force: bool) -> None:
     """Repairs the queue, if there is one."""
     with suppress(QueueDoesNotExistError):
-        report = run.simulation.do(operation(protocol.repair, force))
+        report = run.simulation.do(operation(repair_queue, force))
         assert report.left == (), "left alone by the repair"
 
 
@@ -110,7 +112,7 @@ def expect_whole(run: Run) -> list[bytes]:
     )
     uncounted = produced - consumed - length
     assert 0 <= uncounted <= run.scenario.gone, "the counters"
-    assert len(run.simulation.do(operation(protocol.doctor)).problems) == bool(uncounted)
+    assert len(run.simulation.do(operation(doctor)).problems) == bool(uncounted)
     values: list[bytes] = ask("LRANGE", keys.queue, 0, -1)
     return values[::-1]
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from pressure import protocol
 from pressure.protocol import Context, Deadline, Settlement
+from pressure.protocol.doctor import doctor, examine
+from pressure.protocol.repair import repair
 
 __all__ = [
     "ACKNOWLEDGES",
@@ -64,11 +66,11 @@ OPERATIONS: Final[dict[str, Any]] = {
     "holder": lambda ctx: protocol.holder(ctx, "consumer"),
     "stats": lambda ctx: protocol.stats(ctx),
     "renew": lambda ctx: protocol.renew(ctx, [ME]),
-    "repair": lambda ctx: protocol.repair(ctx),
-    "repair force": lambda ctx: protocol.repair(ctx, True),
-    "repair consumer": lambda ctx: protocol.repair(ctx, only="consumer"),
-    "examine": lambda ctx: protocol.examine([ctx, ctx]),
-    "doctor": lambda ctx: protocol.doctor(ctx),
+    "repair": lambda ctx: repair(ctx),
+    "repair force": lambda ctx: repair(ctx, True),
+    "repair consumer": lambda ctx: repair(ctx, only="consumer"),
+    "examine": lambda ctx: examine([ctx, ctx]),
+    "doctor": lambda ctx: doctor(ctx),
 }
 
 DEAD: Final = "dead:9:00000000/1/1"

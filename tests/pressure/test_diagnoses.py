@@ -11,7 +11,9 @@ from pressure.errors import ServerReplyError
 from pressure.identity import released
 from pressure.keys import Keys
 from pressure.pool import Holds
-from pressure.protocol import Context, Diagnosis, examine
+from pressure.protocol import Context
+from pressure.protocol.diagnosis import Diagnosis
+from pressure.protocol.doctor import examine
 from pressure.protocol.liveness import PROBE_INTERVAL, Liveness, Probe, sign_of_life
 from pressure.protocol.role import CONSUMER, PRODUCER
 

@@ -11,6 +11,7 @@ import pytest
 import miniredis
 from pressure import QueueFullError, QueueInUseError, protocol
 from pressure.protocol import Context, Deadline
+from pressure.protocol.repair import repair
 from tests.tools.simulation import Actor, Choose, Simulation, every_run, operation
 from tests.tools.simulation import held as received_by
 
@@ -138,7 +139,7 @@ def freed_after_renewal(there: int, work: Any, renewed: int, freed: int) -> bool
             simulation.do(operation(protocol.renew, worker.context.holds._live))
         if step == freed:
             holders = {simulation.ask("GET", key) for key in (keys.producer, keys.consumer)}
-            simulation.do(operation(protocol.repair, force=True))
+            simulation.do(operation(repair, force=True))
             before = written(simulation) if holders & worker.context.holds._live else None
         if not worker.can_go_on:
             break
@@ -185,7 +186,7 @@ def test_an_expired_lease_does_not_lose_the_token(scripts: bool) -> None:
     while hung.can_go_on:
         simulation.step()
     simulation.pass_time(11)
-    simulation.do(operation(protocol.repair))
+    simulation.do(operation(repair))
     assert simulation.do(operation(protocol.get, a_while)) == b"a"
     simulation.run()
     (error,) = hung.results
@@ -203,7 +204,7 @@ def test_a_repair_without_a_lease_of_its_own_sees_another_lease_expire() -> None
     while not hung.is_done:
         simulation.step()
     simulation.lease = None
-    report = simulation.do(operation(protocol.repair))
+    report = simulation.do(operation(repair))
     assert report.done[-1] == "freed the consumer role, held by a client that has not written its id"
     assert simulation.do(operation(protocol.get, a_while)) == b"a"
 

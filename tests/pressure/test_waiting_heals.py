@@ -11,6 +11,7 @@ from pressure import QueueInUseError, protocol
 from pressure.identity import is_released
 from pressure.protocol import Context, Deadline
 from pressure.protocol.liveness import PROBE_INTERVAL
+from pressure.protocol.repair import RepairReport, repair
 from tests.tools.simulation import Actor, Simulation, held, operation
 
 LATEST = 8.0
@@ -118,12 +119,12 @@ def test_a_put_that_fills_the_queue_beside_a_repair_leaves_no_token(
     simulation: Simulation, step: int
 ) -> None:
     simulation.ask("DEL", simulation.keys.not_full)
-    doctor = simulation.actor("doctor").will(operation(protocol.repair))
+    doctor = simulation.actor("doctor").will(operation(repair))
     for _ in range(step):
         simulation.step()
     simulation.do(operation(protocol.put, b"v", at_once, overfill=True))
     simulation.run()
-    assert isinstance(doctor.results[0], protocol.RepairReport)
+    assert isinstance(doctor.results[0], RepairReport)
     assert simulation.ask("LLEN", simulation.keys.not_full) == 0
 
 
@@ -196,7 +197,7 @@ def test_healing_can_be_switched_off(simulation: Simulation) -> None:
 def test_a_client_that_was_freed_by_mistake_writes_nothing_more(simulation: Simulation) -> None:
     simulation.do(PUT)
     frozen = stopped(simulation, "frozen", RECEIVE)
-    simulation.do(operation(protocol.repair, force=True))
+    simulation.do(operation(repair, force=True))
     after = stopped(simulation, "after", RECEIVE)
     assert isinstance(until_done(frozen, SETTLE), QueueInUseError)
     assert simulation.ask("LRANGE", simulation.keys.unacked, 0, -1) == [b"v"]
@@ -209,7 +210,7 @@ def test_a_receive_that_was_freed_by_mistake_while_it_waited_puts_back_what_it_g
     simulation: Simulation,
 ) -> None:
     frozen = stopped(simulation, "frozen", RECEIVE)
-    simulation.do(operation(protocol.repair, force=True))
+    simulation.do(operation(repair, force=True))
     simulation.do(PUT)
     while not frozen.is_done:
         frozen.go_on()

@@ -14,8 +14,9 @@ import pytest
 
 from conformance.targets import Address
 from pressure import Queue
-from pressure.cli.completion import SHELLS, outline
+from pressure.cli.completion import outline
 from pressure.cli.parser import parser
+from pressure.cli.shells import SHELLS
 from pressure.cli.table import COMMANDS
 from tests.cases import exhaustive_but
 from tests.pressure.conftest import ROOT

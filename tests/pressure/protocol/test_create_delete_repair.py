@@ -13,6 +13,7 @@ from pressure import (
 from pressure.pool import HOLDS
 from pressure.protocol import Deadline, Pause
 from pressure.protocol.liveness import PROBE_INTERVAL
+from pressure.protocol.repair import repair
 
 from .play import (
     ME,
@@ -73,7 +74,7 @@ def test_delete_sends_its_steps_in_order() -> None:
 
 def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)  # as it is for users
-    play = Play(protocol.repair(context()))
+    play = Play(repair(context()))
     look = [b"5", 4, 0, 1, ME, NULL, b"id=1 name=other:9:00000000/1 db=0\n"]
     play.reply(*look)
     assert play.step == Pause(5.0)
@@ -93,14 +94,14 @@ def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) 
 def test_repair_frees_what_this_process_has_left_behind_without_a_second_look() -> None:
     over = HOLDS.begin(HOLDS.connection_name())
     HOLDS.end(over)
-    play = Play(protocol.repair(context()))
+    play = Play(repair(context()))
     play.reply(b"5", 4, 0, 1, over, NULL, b"id=1 name= db=0\n")
     assert play.sent[1] == "WATCH :producer_free :producer :unacked :closed"
 
 
 @pytest.mark.parametrize("now", [[1, ME], [0, b"another"], [0, NULL]])
 def test_repair_frees_no_role_whose_holder_has_changed(now: list[Any]) -> None:
-    play = Play(protocol.repair(context(), force=True)).reply(b"5", 4, 0, 1, ME, NULL, b"")
+    play = Play(repair(context(), force=True)).reply(b"5", 4, 0, 1, ME, NULL, b"")
     play.reply(OK, OK, *now, 0, 0)
     assert play.sent == ["UNWATCH"]
     play.reply(OK)

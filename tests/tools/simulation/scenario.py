@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from pressure import protocol
 from pressure.protocol import Context, Operation, Settlement
+from pressure.protocol.repair import repair
 
 __all__ = [
     "ACKNOWLEDGE", "CLOSE", "DELETE", "FORCED_REPAIR", "GET", "PUT_BACK", "RECEIVE", "REPAIR", "WAIT_CLOSED",
@@ -98,8 +99,8 @@ PUT_BACK = Deed(
 CLOSE = Deed("close", lambda ctx, deadline: protocol.close(ctx, deadline))
 DELETE = Deed("delete", lambda ctx, deadline: protocol.delete(ctx, deadline))
 WAIT_CLOSED = Deed("wait for a close", lambda ctx, deadline: protocol.wait_closed(ctx, deadline))
-REPAIR = Deed("repair", lambda ctx, _: protocol.repair(ctx))
-FORCED_REPAIR = Deed("repair by force", lambda ctx, _: protocol.repair(ctx, True))
+REPAIR = Deed("repair", lambda ctx, _: repair(ctx))
+FORCED_REPAIR = Deed("repair by force", lambda ctx, _: repair(ctx, True))
 
 
 def process_of(name: str, starts: int = 0) -> bytes:
