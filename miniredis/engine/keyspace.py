@@ -140,6 +140,11 @@ class Keyspace:
         for db in self.databases:
             db.observed_keys = Everything() if self.observes_all else db.watchers
 
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody is to hear of changes of a key."""
+        return self.observes_all or any(db.watchers for db in self.databases)
+
     def tell(self, change: Change) -> None:
         """Calls all listeners with a change."""
         for hear in self.listeners:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from .errors import CommandError
 from .requests import FastLane, RequestParser
 from .session import Session
+from .shortcuts import SHORTCUTS
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -80,12 +81,20 @@ class Replay:
             UnknownCommandError: a command is unknown.
         """
         session, rest, plain = self._session, iter(effects), self._engine.commands.plain
+        shortcuts = {} if self._engine.keyspace.is_observed else SHORTCUTS
         try:
             for args in rest:
                 command = plain.get(args[0])
                 if command is None or self._queued is not None:
                     self._run_other(args)
                 elif command.least <= len(args) <= command.most:
+                    shortcut = shortcuts.get(command.name)
+                    if (
+                        shortcut is not None
+                        and args[1] not in session.db.deadlines
+                        and shortcut(session, args)
+                    ):
+                        continue
                     try:  # noqa: SIM105  (suppress() takes as long as some commands)
                         command.handler(session, args)  # type: ignore[misc]  # no container comes here
                     except CommandError:
