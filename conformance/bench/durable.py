@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..targets import NoRealRedisError, find_real_redis, free_port
 from ..wire import RawConnection, encode
@@ -19,7 +19,7 @@ from .model import Measure, MissingError, Pair
 from .servers import durable, processor_seconds
 from .workbench import Workbench
 
-__all__ = ["ELEMENTS", "loading", "replaying", "saving"]
+__all__ = ["ELEMENTS", "Cost", "loading", "replaying", "saving"]
 
 Element: TypeAlias = Callable[[int], str]
 """What stands in a list, by its index. Elements differ: redis-server compresses equal ones to nothing."""
@@ -64,13 +64,12 @@ def real() -> Path:
 
 
 @contextmanager
-def loaded(program: str, folder: Path, *flags: str) -> Iterator[tuple[RawConnection, float]]:
-    """A client of a server that has loaded its files, and the seconds since it was started."""
-    begin = perf_counter()
+def loaded(program: str, folder: Path, *flags: str) -> Iterator[RawConnection]:
+    """A client of a server that has loaded its files."""
     process, port = spawned(program, folder, *flags)
     try:
-        with when_loaded(port, begin + PATIENCE) as connection:
-            yield connection, perf_counter() - begin
+        with when_loaded(port, perf_counter() + PATIENCE) as connection:
+            yield connection
     finally:
         process.kill()
         process.wait()
@@ -93,8 +92,52 @@ def each_side(measure: Callable[[str, Path], float]) -> Generator[Pair]:
         yield Pair(measure("miniredis", Path(ours)), measure("redis-server", Path(theirs)))
 
 
-def replaying(count: int) -> Measure:
-    """Seconds until a server answers that has so many commands in its append-only file."""
+class Cost(NamedTuple):
+    """What a server has spent on its data.
+
+    Attributes:
+        seconds: of processor time: other work on the machine, and the disk that both use, do not count.
+        memory: the most that was resident meanwhile, in proportion to what the same data took before.
+    """
+
+    seconds: float
+    memory: float
+
+
+class Before(NamedTuple):
+    """What a server has used before something is measured."""
+
+    seconds: float
+    resident: int
+
+
+def before(client: RawConnection) -> Before:
+    """What it has used until now; the most that is resident counts from now on."""
+    status(client).with_name("clear_refs").write_text("5")
+    return Before(processor_seconds(client), resident(client))
+
+
+def cost(client: RawConnection, since: Before) -> Cost:
+    """What it has spent since then."""
+    return Cost(processor_seconds(client) - since.seconds, resident(client, "VmHWM") / since.resident)
+
+
+def resident(client: RawConnection, which: str = "VmRSS") -> int:
+    """How much memory a server has, or has had at most."""
+    return int(status(client).read_text().partition(f"{which}:")[2].split()[0])
+
+
+def status(client: RawConnection) -> Path:
+    """What the system tells of a server's process."""
+    process = client.command("INFO", "server").partition(b"process_id:")[2].split()[0]
+    path = Path("/proc", process.decode(), "status")
+    if not path.exists():
+        raise MissingError("no /proc on this system to read memory from")
+    return path
+
+
+def replaying(count: int, of: Callable[[Cost], float]) -> Measure:
+    """What a server spends until it answers that has so many commands in its append-only file."""
 
     def measure(bench: Workbench) -> Generator[Pair]:
         real()
@@ -105,8 +148,8 @@ def replaying(count: int) -> Measure:
             parts.mkdir()
             (parts / "appendonly.aof.1.incr.aof").write_bytes(file)
             (parts / "appendonly.aof.manifest").write_text("file appendonly.aof.1.incr.aof seq 1 type i\n")
-            with loaded(program, folder, *durable("everysec")) as (_, seconds):
-                return seconds
+            with loaded(program, folder, *durable("everysec")) as client:
+                return of(cost(client, Before(0.0, resident(client))))
 
         for _ in bench.turns():
             yield from each_side(once)
@@ -121,35 +164,35 @@ def commands(count: int) -> Iterator[bytes]:
         yield encode(name, f"{key}:{number % KEYS}", *words, str(number))
 
 
-def saving(count: int, element: Element) -> Measure:
-    """Seconds that SAVE takes for a list of so many elements."""
-    return of_snapshot(count, element, loads=False)
+def saving(count: int, element: Element, of: Callable[[Cost], float]) -> Measure:
+    """What SAVE costs for a list of so many elements."""
+    return of_snapshot(count, element, of, loads=False)
 
 
-def loading(count: int, element: Element) -> Measure:
-    """Seconds of processor time that loading such a list takes, beyond those of a start without data."""
-    return of_snapshot(count, element, loads=True)
+def loading(count: int, element: Element, of: Callable[[Cost], float]) -> Measure:
+    """What it costs to load such a list, beyond a start without data."""
+    return of_snapshot(count, element, of, loads=True)
 
 
-def of_snapshot(count: int, element: Element, *, loads: bool) -> Measure:
+def of_snapshot(count: int, element: Element, of: Callable[[Cost], float], *, loads: bool) -> Measure:
     def measure(bench: Workbench) -> Generator[Pair]:
         real()
 
         def once(program: str, folder: Path) -> float:
             flags = ("--dbfilename", "dump.rdb")
-            with loaded(program, folder, *flags) as (client, _):
-                without = processor_seconds(client)
+            with loaded(program, folder, *flags) as client:
+                start = processor_seconds(client)
                 elements = map(element, range(bench.effort.scaled(count)))
                 while piece := [*islice(elements, PIECE)]:
                     client.command("RPUSH", "list", *piece)
-                begin = perf_counter()
+                full = before(client)
                 if (reply := client.command("SAVE")) != b"+OK\r\n":
                     raise OSError(f"{program} does not save: {reply!r}")
-                saved = perf_counter() - begin
+                saved = cost(client, full)
             if not loads:
-                return saved
-            with loaded(program, folder, *flags) as (client, _):
-                return processor_seconds(client) - without
+                return of(saved)
+            with loaded(program, folder, *flags) as client:
+                return of(cost(client, Before(start, full.resident)))
 
         for _ in bench.turns():
             yield from each_side(once)

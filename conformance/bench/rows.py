@@ -6,11 +6,13 @@ together with others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
+from operator import attrgetter
 from typing import Final
 
-from .durable import ELEMENTS, loading, replaying, saving
+from .durable import ELEMENTS, Cost, loading, replaying, saving
 from .durable_queues import PROCESSES, QUEUES, beside_durable
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
@@ -188,21 +190,24 @@ def durable_rows() -> Iterator[Row]:
             f"durable-{name}", "durable", f"LPUSH, 50 clients{queued}, {policy}", "requests/s", reference,
             Target(bound), rates(load, reference, f"miniredis, {policy}"),
         )  # fmt: skip
-    for name, what, bound, measure in (
-        ("replay", "start with an append-only file of 1,000,000 commands", 3.0, replaying(1_000_000)),
-        *snapshots(),
-    ):
+    for name, what, measure in kept_data():
         yield Row(
-            f"durable-{name}", "durable", what, "s", "redis-server", Target(bound, at_least=False), measure
-        )
+            f"durable-{name}", "durable", f"processor time to {what}", "s", "redis-server",
+            Target(3.0 if name == "replay" else 5.0, at_least=False), measure(attrgetter("seconds")),
+        )  # fmt: skip
+        yield Row(
+            f"durable-{name}-memory", "durable-memory", f"most memory to {what}", "times", "redis-server",
+            Target(1.3, at_least=False, unit="times"), measure(attrgetter("memory")),
+        )  # fmt: skip
 
 
-def snapshots() -> Iterator[tuple[str, str, float, Measure]]:
-    """RDB files of long lists: the name of the row, what is measured, the target, and how."""
+def kept_data() -> Iterator[tuple[str, str, Callable[[Callable[[Cost], float]], Measure]]]:
+    """What is done with the data in files: the name of the rows, what it is, and how it is measured."""
+    yield "replay", "start with an append-only file of 1,000,000 commands", partial(replaying, 1_000_000)
     for what, element in ELEMENTS.items():
         list_of, name = f"a list of 1,000,000 {what}", what.replace(" ", "-")
-        yield f"save-{name}", f"SAVE of {list_of}", 5.0, saving(1_000_000, element)
-        yield f"load-{name}", f"processor time to load {list_of}", 5.0, loading(1_000_000, element)
+        yield f"save-{name}", f"save {list_of}", partial(saving, 1_000_000, element)
+        yield f"load-{name}", f"load {list_of}", partial(loading, 1_000_000, element)
 
 
 def queue_rows() -> Iterator[Row]:
