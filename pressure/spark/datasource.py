@@ -104,7 +104,7 @@ class PressureDataSource(DataSource):
 
 
 def _check_server(options: Options, *, reading: bool = False) -> None:
-    server = QueueServer(options)
+    server = QueueServer(replace(options, retry=0.0))
     try:
         server.check(reading=reading)
     finally:

@@ -47,11 +47,21 @@ return redis.call('DEL', KEYS[1])
 """
 )
 
-_STREAMS: Final = b"""
+_OWNER: Final = b"""
 local owner, source, me = KEYS[1], KEYS[2], ARGV[1]
-if call('GET', owner) ~= me then return {'lost', call('GET', owner) or '', 0} end
+local holder = call('GET', owner)
+if holder and holder ~= me then return {'lost', holder, 0} end
+"""
+_STATE: Final = b"""
 local state = call('HMGET', source, 'id', 'first', 'claimed')
 local id, first, claimed = state[1], tonumber(state[2]), tonumber(state[3])
+"""
+_STREAMS: Final = _OWNER + b"if not holder then return {'lost', '', 0} end" + _STATE
+
+#: Refuse an owner whose lease ran out, and who is the owner again after another one was.
+_SAME_OWNER: Final = b"""
+local by = call('HGET', source, 'by')
+if by ~= me then return {'lost', by or 'nobody', 0} end
 """
 
 #: Begin or continue a stream. KEYS of this and the next three: owner, source, pending. ARGV: the owner, and
@@ -62,8 +72,8 @@ OPEN: Final = Step(
     + b"""
 local new = ARGV[2]
 local name = 'spark/' .. (id or new)
-local status, holder = hold(name)
-if status ~= 'ok' then return {status, holder} end
+local status, other = hold(name)
+if status ~= 'ok' then return {status, other} end
 local count = call('LLEN', pending)
 if not id or claimed - first ~= count then
   if id then
@@ -76,17 +86,24 @@ if not id or claimed - first ~= count then
   call('HSET', source, 'id', id, 'first', first, 'claimed', claimed)
 end
 call('HDEL', source, 'paused')
+call('HSET', source, 'by', me)
 return {'ok', id, first, claimed}
 """
 )
 
-#: Claim rows. ARGV: the owner, how many rows and about how many bytes at most. Returns how many were claimed,
+#: Claim rows. ARGV: the owner, how many rows and about how many bytes at most, the row after those claimed so
+#: far: if more are, an earlier attempt has claimed them. Returns how many were claimed,
 #: the row after them, and their bytes, which are noted in a field ``bytes FIRST`` beside the row after them.
 CLAIM: Final = Step(
     _STREAMS
+    + _SAME_OWNER
     + b"""
 if not id or not ours('spark/' .. id) then return {'taken', '', 0} end
 if call('HEXISTS', source, 'paused') == 1 then return {'ok', 0, claimed, 0} end
+if claimed > tonumber(ARGV[4]) then
+  local size = string.match(call('HGET', source, 'bytes ' .. ARGV[4]) or ' 0', ' (%d+)')
+  return {'ok', claimed - tonumber(ARGV[4]), claimed, tonumber(size)}
+end
 local moved, status, size = take(tonumber(ARGV[2]), tonumber(ARGV[3]))
 if status == 'error' then return moved end
 if moved > 0 then
@@ -101,6 +118,7 @@ return {status, moved, claimed + moved, size}
 #: Bytes that were not noted, or not for these rows alone, are counted.
 ACK: Final = Step(
     _STREAMS
+    + _SAME_OWNER
     + b"""
 local last, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 if id ~= ARGV[2] or last > claimed then return {'other', id or ''} end
@@ -141,9 +159,12 @@ return {'ok', claimed - at, at}
 """
 )
 
-#: Stop reading. ARGV: the owner. Returns how many rows are still claimed; if none, the role is given back.
+#: Stop reading, also if the lease has run out and nobody is the owner. ARGV: the owner. Returns how many rows
+#: are still claimed; if none, the role is given back.
 LEAVE: Final = Step(
-    _STREAMS
+    _OWNER
+    + _STATE
+    + _SAME_OWNER
     + b"""
 local left = id and claimed - first or 0
 if left == 0 and id and ours('spark/' .. id) then leave() end

@@ -52,6 +52,7 @@ class Options:
         delivery: One of ``DELIVERIES``.
         key: The column by which rows are sorted before they are put; None to keep their order.
         timeout: Seconds to wait for room or for a role without any progress.
+        retry: For how many seconds to try again while the server cannot be reached.
         lease: For how many seconds a query that does not renew its lease keeps the queue.
         expire: Seconds after which staged rows that were not committed are dropped.
         writer: The name of a batch write: a write is done once for each name. None for a new name.
@@ -76,6 +77,7 @@ class Options:
     delivery: str = "exactly_once"
     key: str | None = None
     timeout: float = 60.0
+    retry: float = 60.0
     lease: float = 10.0
     expire: float = 86_400.0
     writer: str | None = None
@@ -121,6 +123,10 @@ def _seconds(text: str) -> float:
     if not 0.1 <= value < 1e9:
         raise ValueError("must be a number of seconds, 0.1 or more")
     return value
+
+
+def _seconds_or_none(text: str) -> float:
+    return 0.0 if text in ("0", "0.0") else _seconds(text)
 
 
 def _yes(text: str) -> bool:
@@ -174,6 +180,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "delivery": Option("delivery", _one_of(DELIVERIES)),
     "key": Option("key", _text),
     "timeout": Option("timeout", _seconds),
+    "retry": Option("retry", _seconds_or_none),
     "lease": Option("lease", _seconds),
     "expire": Option("expire", _seconds),
     "writer": Option("writer", _name),

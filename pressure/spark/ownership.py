@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from pressure.errors import PressureError, QueueInUseError
@@ -44,6 +45,7 @@ class Ownership:
         self._key = server.places.beside("owner")
         self._lease = server.options.lease
         self._renewer: ThreadRenewer | None = None
+        self._renewals = QueueServer(replace(server.options, retry=0.0))  # the next attempt is soon enough
 
     def take(self) -> None:
         """Become the owner, and renew the lease in the background. Waits until an unrenewed lease expires.
@@ -64,11 +66,19 @@ class Ownership:
         self._renewer = ThreadRenewer(self._lease, self._renew)
         self._renewer.begin(self.me.encode())
 
-    def _acquire(self, me: bytes | str = "", instead_of: bytes = b"") -> tuple[bytes, int] | None:
+    def _acquire(self, instead_of: bytes = b"") -> tuple[bytes, int] | None:
         """Become the owner or renew the lease: None, or another owner and the milliseconds of its lease."""
-        lease = round(self._lease * 1000)
-        found = self._server.script(TAKE, (self._key,), me or self.me, lease, instead_of)
+        return self._taken(self._server, self.me, instead_of)
+
+    def _taken(
+        self, server: QueueServer, me: bytes | str, instead_of: bytes = b""
+    ) -> tuple[bytes, int] | None:
+        found = server.script(TAKE, (self._key,), me, round(self._lease * 1000), instead_of)
         return tuple(found) if found else None
+
+    def take_again(self) -> None:
+        """Become the owner again if nobody is, after a lease that ran out while the server was not there."""
+        self._acquire()
 
     def _is_dead(self, holder: bytes) -> bool:
         process = process_in(holder)
@@ -79,7 +89,7 @@ class Ownership:
 
     def _renew(self, names: Collection[bytes]) -> None:
         for name in names:
-            self._acquire(name)
+            self._taken(self._renewals, name)
 
     def stop_renewing(self) -> None:
         """Stop renewing the lease, as if this process had died."""
@@ -91,6 +101,7 @@ class Ownership:
     def release(self) -> None:
         """Stop being the owner."""
         self.stop_renewing()
+        self._renewals.close()
         with suppress(PressureError):
             self._server.script(RELEASE, (self._key,), self.me)
 

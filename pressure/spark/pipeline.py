@@ -110,7 +110,7 @@ def check(plan: Plan) -> None:
     dead = () if given.dead is None else (replace(given, queue=given.dead, kind="pressure"),)
     target = (options_of(plan.target),) if isinstance(plan.target, dict) else ()
     for options, reading in ((given, True), *((each, False) for each in (*dead, *target))):
-        server = QueueServer(options)
+        server = QueueServer(replace(options, retry=0.0))
         try:
             server.check(reading=reading)
         finally:

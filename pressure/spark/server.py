@@ -1,12 +1,24 @@
-"""Run operations on the server of a queue, over connections like those of ``pressure.Queue``."""
+"""Run operations on the server of a queue, over connections like those of ``pressure.Queue``.
+
+An operation is run again while the server cannot be reached, for the seconds of the option ``retry``. So each
+must be one that may be run twice; one that may not is run by ``ask_once``.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from pressure.driver import Driver
-from pressure.errors import PressureError, QueueDoesNotExistError, ServerReplyError
+from pressure.errors import (
+    ConnectionFailedError,
+    OutcomeUnknownError,
+    PressureError,
+    QueueDoesNotExistError,
+    ServerReplyError,
+)
 from pressure.kinds.commands import pairs
 from pressure.kinds.kind import KindContext
 from pressure.kinds.reliable.base import BACKENDS
@@ -24,8 +36,21 @@ from pressure.text import printable
 
 T = TypeVar("T")
 
+#: Error replies of a server that may soon be fit.
+_UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "TRYAGAIN"})
+#: The first and the longest pause (seconds) between two attempts.
+SHORTEST: Final = 0.05
+LONGEST: Final = 2.0
+
 #: The possible types (TYPE) of a queue's main key, by kind; a reliable queue has two backends.
 _TYPES: Final = {"backup": (b"list",), "reliable": (b"stream", b"Queue-EDU")}
+
+
+def is_outage(error: PressureError) -> bool:
+    """Whether an error means that the server cannot be reached, or cannot serve requests now."""
+    if isinstance(error, ServerReplyError):
+        return error.code in _UNFIT
+    return isinstance(error, ConnectionFailedError | OutcomeUnknownError)
 
 
 class QueueServer:
@@ -48,8 +73,8 @@ class QueueServer:
         Raises:
             PressureError: The server runs no scripts, cannot be reached, or refused the script.
         """
-        words = (arg.encode() if isinstance(arg, str) else arg for arg in args)
-        reply = self.run(eval_script(self._context.server, script, keys, *words))
+        words = [arg.encode() if isinstance(arg, str) else arg for arg in args]
+        reply = self.run(partial(eval_script, self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
                 f"queue {self.places.keys}: pressure.spark needs Lua scripts, and this server runs none"
@@ -63,20 +88,45 @@ class QueueServer:
 
     def ask(self, *commands: Command) -> list[Reply]:
         """Run commands in one round trip; raises the error of the first that is refused."""
-        return self.run(_replies(commands))
+        return self.run(partial(_replies, commands))
+
+    def ask_once(self, *commands: Command) -> list[Reply]:
+        """Run commands in one round trip, and not again if the connection is lost."""
+        return self._once(partial(_replies, commands))
 
     def reply_to(self, *command: bytes) -> Reply:
-        """The reply to a command; an error is returned, not raised."""
-        return self.run(_raw_replies((command,)))[0]
+        """The reply to a command; an error is returned, not raised, except that of an outage."""
+        return self.run(partial(_raw_replies, (command,)))[0]
 
     def pause(self, seconds: float) -> None:
         """Sleep."""
-        self.run(_sleep(seconds))
+        self.run(partial(_sleep, seconds))
 
-    def run(self, operation: Operation[T]) -> T:
-        """Run an operation. A server error is raised with the name of the queue."""
+    def run(self, make: Callable[[], Operation[T]]) -> T:
+        """Run an operation that may be run twice; again and again while the server cannot be reached.
+
+        Raises:
+            ConnectionFailedError: The server could not be reached for the seconds of the option ``retry``.
+            ServerReplyError: The server refused a command. The text has the name of the queue.
+        """
+        began, pause = time.monotonic(), SHORTEST
+        while True:
+            try:
+                return self._once(make)
+            except PressureError as error:
+                if not is_outage(error):
+                    raise
+                left = began + self.options.retry - time.monotonic()
+                if left <= 0:
+                    if self.options.retry:
+                        error.add_note(f"it was tried for {self.options.retry:g} s")
+                    raise
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, LONGEST)
+
+    def _once(self, make: Callable[[], Operation[T]]) -> T:
         try:
-            return self._driver.run(operation)
+            return self._driver.run(make())
         except ServerReplyError as error:
             error.explain(str(self.places.keys))
             raise
@@ -122,12 +172,12 @@ class QueueServer:
 
     def length(self) -> int:
         """How many rows are in the queue at this moment."""
-        return self.run(_LENGTHS[self.backend](self.places.main))
+        return self.run(partial(_LENGTHS[self.backend], self.places.main))
 
     def move_due(self) -> None:
         """Make the delayed messages of a reliable queue that are due available to consumers."""
         backend = QueueState(ReliableKeys.of(self.places.main, b"workers"), BACKENDS[self.backend](), None)
-        self.run(move(self._context, backend))
+        self.run(partial(move, self._context, backend))
 
     def close(self) -> None:
         """Close the connections."""
@@ -163,7 +213,11 @@ def _replies(commands: Sequence[Command]) -> Operation[list[Reply]]:
 
 
 def _raw_replies(commands: Sequence[Command]) -> Operation[list[Reply]]:
-    return (yield Batch(tuple(commands)))
+    found = yield Batch(tuple(commands))
+    for reply in found:
+        if isinstance(reply, ServerReplyError) and is_outage(reply):
+            raise reply
+    return found
 
 
 def _sleep(seconds: float) -> Operation[None]:

@@ -26,7 +26,7 @@ from pressure.spark.errors import NotDeliveredError, RowsGoneError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
-from pressure.spark.server import QueueServer
+from pressure.spark.server import QueueServer, is_outage
 
 #: The most values and bytes that one round trip stages.
 STAGED_TOGETHER: Final = 5000
@@ -91,12 +91,37 @@ class Sink:
     def stage(self, values: Iterable[Sequence[bytes]], partition: int, writer: str) -> Staged:
         """Push rows, in order, to a new list that no consumer reads."""
         mine, rows = new_id(), 0
-        key, expire = self._stage(mine), round(self.options.expire * 1000)
         for some in values:
             for part in _parts(some):
-                self._server.ask((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
+                mine = self._push(mine, rows, part)
                 rows += len(part)
         return Staged(mine, rows, partition, writer=writer)
+
+    def _push(self, name: str, rows: int, part: Sequence[bytes]) -> str:
+        """Push values to a staged list that has so many rows; returns its name.
+
+        After an outage the list gets a new name: values whose push was not answered may still arrive under
+        the old one.
+        """
+        key, fresh = self._stage(name), new_id()
+        expire = round(self.options.expire * 1000)
+        try:
+            self._server.ask_once((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
+        except PressureError as error:
+            if not self.options.retry or not is_outage(error):
+                raise
+        else:
+            return name
+        renamed = self._stage(fresh)
+        self._server.reply_to(b"RENAME", key, renamed)  # an error if there is no list, or if it was renamed
+        length, _ = self._server.ask((b"LLEN", renamed), (b"PEXPIRE", renamed, expire))
+        if length == rows + len(part):
+            return fresh
+        if length == rows:
+            return self._push(fresh, rows, part)
+        raise RowsGoneError(
+            f"queue {self._queue}: of {rows} staged rows, {length} are left after an outage of the server"
+        )
 
     def commit(self, writer: str, batch: int, staged: Sequence[Staged]) -> int:
         """Put a batch into the queue unless it was put before; returns how many rows this call put.

@@ -21,7 +21,7 @@ from typing import Any, Final
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
 from pressure.protocol.commands import atomic
 from pressure.spark.errors import RowsGoneError
-from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE
+from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE, Step
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
@@ -86,7 +86,7 @@ class Source:
         self._owner.take()
         deadline = time.monotonic() + self.options.timeout
         while True:
-            status, *rest = self._server.step(OPEN, self._keys, self._me, new_id())
+            status, *rest = self._step(OPEN, new_id())
             if status != b"busy" or time.monotonic() >= deadline:
                 break
             self._server.pause(LOOK)
@@ -95,6 +95,13 @@ class Source:
             raise self._problem(status, rest[0])
         self._state = State(rest[0].decode(), int(rest[1]), int(rest[2]))
         return self._state
+
+    def _step(self, step: Step, *args: str | int) -> list[Any]:
+        reply = self._server.step(step, self._keys, self._me, *args)
+        if reply[:2] == [b"lost", b""]:
+            self._owner.take_again()
+            reply = self._server.step(step, self._keys, self._me, *args)
+        return reply
 
     def _problem(self, status: bytes, detail: Any) -> PressureError:
         """The error for a status."""
@@ -155,7 +162,7 @@ class Source:
         left = float("inf") if most_bytes is None else most_bytes
         while left > 0 and (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
             budget = int(min(CLAIMED_BYTES, left))
-            status, moved, *rest = self._server.step(CLAIM, self._keys, self._me, wanted, budget)
+            status, moved, *rest = self._step(CLAIM, wanted, budget, self.state.claimed)
             if status not in (b"ok", b"closed"):
                 raise self._problem(status, moved)
             claimed, size = map(int, rest)
@@ -183,9 +190,7 @@ class Source:
         malformed = self._put_malformed(end) if self.options.dead else []
         first = -1
         while first < end:
-            status, detail, *rest = self._server.step(
-                ACK, self._keys, self._me, id or stream, end, ACKED_TOGETHER, ACKED_BYTES
-            )
+            status, detail, *rest = self._step(ACK, id or stream, end, ACKED_TOGETHER, ACKED_BYTES)
             if status != b"ok":
                 raise self._problem(status, detail)
             first = int(rest[0])
@@ -235,7 +240,7 @@ class Source:
     def leave(self) -> int:
         """Release the queue; also the consumer role if no row is claimed. Returns how many are claimed."""
         assert self.state
-        status, left, *_ = self._server.step(LEAVE, self._keys, self._me)
+        status, left, *_ = self._step(LEAVE)
         if status != b"ok":
             raise self._problem(status, left)
         self.release()

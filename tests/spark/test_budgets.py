@@ -111,7 +111,7 @@ def test_acknowledged_bytes_are_those_noted_when_rows_were_claimed(
             stream.acknowledge(end)
             stats = place.queue.stats()
             assert (stats.consumed_messages, stats.consumed_bytes) == (end, sum(map(len, values[:end])))
-        assert set(raw.hgetall(stream._keys[1])) == {b"id", b"first", b"claimed"}
+        assert set(raw.hgetall(stream._keys[1])) == {b"id", b"first", b"claimed", b"by"}
 
 
 def test_bytes_that_were_not_noted_are_counted(make: Callable[..., Place], raw: redis.Redis) -> None:

@@ -83,10 +83,10 @@ def test_an_acknowledgement_killed_at_any_step_puts_each_message_once(
         if not left[0]:
             raise Killed
         left[0] -= 1
-        return self._driver.run(operation)
+        return self._driver.run(operation())
 
     with monkeypatch.context() as patch:
-        patch.setattr("pressure.spark.server.QueueServer.run", stepwise)
+        patch.setattr("pressure.spark.server.QueueServer._once", stepwise)
         try:
             source.acknowledge(5)
         except Killed:

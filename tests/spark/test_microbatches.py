@@ -68,13 +68,13 @@ class Run:
             self._slow(server)
 
     def _slow(self, server: QueueServer) -> None:
-        run: Callable[[Any], Any] = server.run
+        run: Callable[[Any], Any] = server._once
 
         def stepwise(operation: Any) -> Any:
             self.clock.tick()
             return run(operation)
 
-        server.run = stepwise  # type: ignore[method-assign]
+        server._once = stepwise  # type: ignore[assignment, method-assign]
 
     def until_drained(self) -> None:
         checkpoint = self.checkpoint

@@ -101,7 +101,7 @@ def test_a_key_that_holds_another_type_is_reported(place: Place) -> None:
 
 def test_an_unreachable_server_is_named_in_the_error() -> None:
     with pytest.raises(PressureError, match=r"127\.0\.0\.1:1"):
-        QueueServer(options_of({"queue": "q", "url": "redis://127.0.0.1:1"})).check()
+        QueueServer(options_of({"queue": "q", "url": "redis://127.0.0.1:1", "retry": "0"})).check()
 
 
 PROGRAM = """
