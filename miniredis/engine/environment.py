@@ -29,7 +29,7 @@ class JournalInterface(Protocol):
     """The append-only file, as commands use it; also one that is off, of which only bases are written."""
 
     def rewrite(self) -> bool:
-        """Schedules a rewrite; returns False if one is running. Raises ``CommandError`` if it cannot."""
+        """Begins or schedules a rewrite; False if one is running. Raises ``CommandError`` if it cannot."""
 
     def begin_again(self) -> None:
         """Called after all data were replaced: the old files stay until the new data are written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +92,8 @@ class Increments:
         if path is None:
             self.size_before += old.size
         when_begun()
-        old.close()
+        with contextlib.suppress(OSError):  # it is on the disk, or will be replaced
+            old.close()
         if path is not None and self._disk.exists(path):
             self._disk.remove(path)
 

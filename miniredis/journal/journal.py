@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine import ConfigurationError
+from ..engine.errors import NO_REWRITING, CommandError
 from .child import Child
 from .disk import Disk
 from .folder import Folder
@@ -55,6 +56,7 @@ class Journal:
         self.folder = self._files.path
         self._rewriting = Rewriting(engine, log, later, self._disk, self._use_base, start_child)
         self._increments = Increments(self._files, self._disk, engine.config, self._synced)
+        self._failure: OSError | None = None
         self.base_size = 0
 
     # Opening
@@ -139,12 +141,17 @@ class Journal:
         Raises:
             OSError: it is not durable, and ``always`` says that it must be.
         """
+        if self._failure is not None:
+            raise self._failure
+        self._append(effects)
+        if not self._increments.file.pending and self._must_rewrite and self._rewriting.may_begin:
+            self._begin_rewriting()
+
+    def _append(self, effects: bytes) -> None:
         file = self._increments.file
         if effects or file.pending:
             file.write(effects)
         self._engine.conditions.fail_disk(file.error)
-        if not file.pending and self._must_rewrite and self._rewriting.may_begin:
-            self._begin_rewriting()
 
     def begin_again(self) -> None:
         """All data were replaced: what the files have stays there until these are written in its place."""
@@ -173,8 +180,23 @@ class Journal:
         return self._rewriting.is_at_work
 
     def rewrite(self) -> bool:
-        """Rewrites the file when the tick ends; False if that is being done already."""
-        return self._rewriting.ask()
+        """Begins to rewrite the file, at once or when the tick ends; False if that is being done already.
+
+        Raises:
+            CommandError: the disk fails, or there can be no child.
+        """
+        if not self._rewriting.ask():
+            return False
+        if not self._rewriting.may_begin:
+            return True
+        try:
+            self._append(self._engine.recording.take())  # what the tick did before: the base will have it
+        except OSError as error:
+            self._failure = error  # for the end of the tick: nothing of it may be answered
+            return True
+        if not self._increments.file.pending and not self._begin_rewriting():
+            raise CommandError(NO_REWRITING)
+        return True
 
     @property
     def _must_rewrite(self) -> bool:
@@ -188,12 +210,15 @@ class Journal:
             and rewriting.may_retry
         )
 
-    def _begin_rewriting(self) -> None:
+    def _begin_rewriting(self) -> bool:
+        """Whether that has succeeded."""
         try:
             self._increments.begin_next(self._engine.recording.name_database)
             self._rewriting.begin(self.folder)
         except OSError as error:
-            self._rewriting.fail(error)
+            self._rewriting.fail(error, had_begun=False)
+            return False
+        return True
 
     def _use_base(self, path: Path | None) -> None:
         try:

@@ -98,6 +98,7 @@ class Rewriting:
         for piece in base_of(self._engine):
             file.write(piece)
         file.sync()
+        file.close()
 
     def _child_is_over(self, failure: str) -> None:
         self._later(partial(self._end, failure))
@@ -122,10 +123,10 @@ class Rewriting:
         except OSError as error:
             self.fail(error)
 
-    def fail(self, reason: object) -> None:
+    def fail(self, reason: object, *, had_begun: bool = True) -> None:
         """It came to nothing, and unasked it is not tried again at once. The files before it are good."""
         self._statistics.has_failed, self.is_asked_for = True, False
-        self._statistics.failures += 1
+        self._statistics.failures += had_begun
         self._not_before = Machine.monotonic() + PAUSE
         self._log.error("cannot rewrite the append-only file: %s", reason)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
 from typing import Any
@@ -54,7 +54,12 @@ class Server:
         self.session = self.engine.connect(now)
 
     def ask(self, *words: str | int) -> bytes:
-        self.engine.receive(self.session, encode(*map(str, words)), self.now)
+        return self.ask_together(words)
+
+    def ask_together(self, *requests: Sequence[str | int]) -> bytes:
+        """All of them in one tick."""
+        data = b"".join(encode(*map(str, words)) for words in requests)
+        self.engine.receive(self.session, data, self.now)
         self.engine.settle(self.now)
         self.journal.write(self.engine.recording.take())
         while self.later:
@@ -288,6 +293,27 @@ def test_what_a_failed_sync_has_lost_is_written_anew_until_that_succeeds(
 
 
 # Rewriting
+
+
+PIPELINE = (("RPUSH", "l", 0), ("BGREWRITEAOF",), ("RPUSH", "l", 1))
+
+
+def test_a_rewriting_begins_between_two_commands_that_came_together() -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    reply = b":1\r\n+Background append only file rewriting started\r\n:2\r\n"
+    assert server.ask_together(*PIPELINE) == reply
+    assert server.engine.saves.rewrites.count == 1
+    assert elements(disk) == [0, 1]
+
+
+@pytest.mark.parametrize("operation", ["write", "sync"])
+def test_what_came_before_a_rewriting_and_could_not_be_kept_is_not_answered(operation: str) -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    disk.plan = failing_once(operation, 1)
+    with pytest.raises(OSError, match="No space left"):
+        server.ask_together(*PIPELINE)
 
 
 def test_rewriting_begins_by_itself_where_the_file_has_grown_enough() -> None:
