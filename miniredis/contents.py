@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .arguments import kind as kind_of_object
+from .engine.expiring_hashes import ExpiringHash, ValkeyHash
 from .engine.hashes import HashValue
 from .engine.rqueues import RQueue
 from .engine.sets import SetValue
@@ -128,7 +129,7 @@ SHOWN: Final[dict[type, tuple[str, Callable[[Any], Content]]]] = {
     bytearray: ("string", bytes),
     deque: ("list", list),
     SetValue: ("set", lambda value: set(value.members)),
-    HashValue: ("hash", lambda value: dict(value.fields)),
+    **dict.fromkeys((HashValue, ExpiringHash, ValkeyHash), ("hash", lambda value: dict(value.fields))),
     SortedSet: ("zset", lambda value: dict(value.scores)),
     Stream: (
         "stream",

@@ -125,7 +125,7 @@ class ChangeNotifier:
         if is_told_first:
             self.notifications.tell(database, key, events)
         if self.tracking.is_awaited and first not in self._unnoticed:
-            changer = None if first == "expired" else self.running
+            changer = None if first in {"expired", "hexpired"} else self.running
             event = TRACKED_AS.get(last or first, last or first)
             if self.tracking.changed(key, changer, self.running, event):
                 self.are_due = True

@@ -6,7 +6,7 @@ The keyspace reports only observed keys. WATCH is handled first (``keyspace.py``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 __all__ = ["ALL_DATABASES", "Change", "Everything", "Listener"]
@@ -23,6 +23,7 @@ class Change(NamedTuple):
         kind: the type of the key's value after the change; None if the key is gone.
         event: the keyspace event, or several separated by spaces; empty for none.
         modifies: whether it concerns WATCH and tracking; not so, say, for what a group has read of a stream.
+        elements: of a hash, the fields that have expired.
         is_ready: whether blocked clients may now be served: the key is new or gone, or there is more to read.
     """
 
@@ -32,6 +33,7 @@ class Change(NamedTuple):
     event: str
     modifies: bool = True
     is_ready: bool = False
+    elements: Sequence[bytes] = ()
 
 
 Listener: TypeAlias = Callable[[Change], None]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .changes import Change
 from .errors import CommandError
-from .propagation import FORCED, PROPAGATED_AS, Done, as_it_is
+from .propagation import FORCED, PROPAGATED_AS, Done, as_it_is, propagate_expired
+from .registry import chosen
 from .replies import NO_REPLY, pack
 from .requests import are_written_as
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .registry import Command, Handler
     from .replies import Reply
     from .session import Session
+    from .version import Version
 
 __all__ = ["Effect", "EffectLog", "EffectReader", "Effects"]
 
@@ -34,6 +36,9 @@ MEETS_ANY_KEY: Final = frozenset((b"scan", b"randomkey"))
 
 SPECIAL: Final = MESSAGES | MEETS_ANY_KEY | FORCED | PROPAGATED_AS.keys()
 """Commands that are not simply their own effect where they changed something."""
+
+EXPIRED: Final = frozenset(("expired", "hexpired", "hexpired del"))
+"""The events that tell that the time of a key has come, or of fields of a hash."""
 
 PLAIN_SET: Final = len((b"SET", b"key", b"value"))
 """How many arguments SET has without options: then it is its own effect."""
@@ -123,10 +128,12 @@ class Effects:
 
     Args:
         keyspace: where the changes are.
+        version: in whose words they are told.
     """
 
-    def __init__(self, keyspace: Keyspace) -> None:
+    def __init__(self, keyspace: Keyspace, version: Version) -> None:
         self._keyspace = keyspace
+        self._propagate_expired = chosen(version, propagate_expired)
         self._readers: list[EffectReader] = []
         self._hears_messages = False
         self._unit: list[Step] = []
@@ -226,8 +233,9 @@ class Effects:
 
     def _hear(self, change: Change) -> None:
         """That the time of a key has come is an effect, too, which no command asked for."""
-        if change.event == "expired" and change.key is not None and self._readers:
-            self.add(change.database, [b"DEL", change.key])
+        if change.event in EXPIRED and self._readers:
+            for effect in self._propagate_expired(change):
+                self.add(change.database, effect)
 
     def fail(self) -> None:
         """A command of ours failed unexpectedly: what it has done by then is done."""

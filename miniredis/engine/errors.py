@@ -149,6 +149,21 @@ HASH_NOT_AN_INTEGER = b"ERR hash value is not an integer"
 HASH_NOT_A_FLOAT = b"ERR hash value is not a float"
 INFINITE = b"ERR value is NaN or Infinity"
 
+NO_FIELDS = b"ERR Mandatory argument FIELDS is missing or not at the right position"
+FIELD_COUNT = b"ERR Number of fields must be a positive integer"
+FIELD_COUNT_PARAMETER = b"ERR Parameter `numFields` should be greater than 0"
+FIELD_COUNT_DIFFERS = b"ERR The `numfields` parameter must match the number of arguments"
+FIELD_COUNT_INVALID = b"ERR invalid number of fields"
+FIELD_COUNT_OF_VALKEY = b"ERR numfields should be greater than 0 and match the provided number of fields"
+FIELD_TIME_NEGATIVE = b"ERR invalid expire time, must be >= 0"
+FNX_WITH_FXX = b"ERR Only one of FXX or FNX arguments can be specified"
+TIME_WITH_KEEPTTL = b"ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified"
+
+
+def unknown_argument(word: bytes) -> bytes:
+    """A word that a command does not know."""
+    return b"ERR unknown argument: %b" % until_nul(word)
+
 
 # Sorted sets
 NX_WITH_XX = b"ERR XX and NX options at the same time are not compatible"

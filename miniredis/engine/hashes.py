@@ -64,6 +64,9 @@ class HashValue:
             self._index.add(field)
         return is_new
 
+    amend = put
+    """Sets a field likewise; a deadline that it has stays, which only some types of hashes have."""
+
     def remove(self, field: bytes) -> bool:
         """Removes a field; returns whether it existed."""
         if self.fields.pop(field, None) is None:

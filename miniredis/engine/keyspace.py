@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 from .changes import ALL_DATABASES, Change, Everything, Listener
 from .errors import WRONG_TYPE, CommandError
+from .expiring_hashes import EXPIRING, ExpiringHash, ValkeyHash
 from .hashes import HashValue
 from .key_index import KeyIndex
 from .rqueues import RQueue
@@ -40,7 +41,7 @@ T = TypeVar("T")
 
 LIST: Final[tuple[type[ListValue], ...]] = (deque,)
 STRING: Final[tuple[type[StringValue], ...]] = (bytes, bytearray)
-HASH: Final = (HashValue,)
+HASH: Final[tuple[type[HashValue], ...]] = (HashValue, *EXPIRING)
 SET: Final = (SetValue,)
 SORTED_SET: Final = (SortedSet,)
 STREAM: Final = (Stream,)
@@ -57,7 +58,7 @@ TYPE_NAMES: Final[dict[type, bytes]] = {
     bytes: b"string",
     bytearray: b"string",
     deque: b"list",
-    HashValue: b"hash",
+    **dict.fromkeys((HashValue, ExpiringHash, ValkeyHash), b"hash"),
     SetValue: b"set",
     SortedSet: b"zset",
     Stream: b"stream",
@@ -103,15 +104,22 @@ class Keyspace:
 
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
         """Queues a key's expiry. Entries can be outdated: ``Database.deadlines`` decides."""
-        if len(self.expiries) > 2 * sum(len(db.deadlines) for db in self.databases) + STALE_EXPIRIES:
+        if len(self.expiries) > STALE_EXPIRIES and self._has_many_stale():
             self._order_expiries()
         heapq.heappush(self.expiries, (milliseconds, index, key))
         if self.is_replica and self.milliseconds:  # else its master says so
             heapq.heappush(self._local_expiries, (milliseconds, index, key))
 
+    def _has_many_stale(self) -> bool:
+        valid = sum(len(db.deadlines) + len(db.field_deadlines) for db in self.databases)
+        return len(self.expiries) > 2 * valid + STALE_EXPIRIES
+
     def _order_expiries(self) -> None:
         self.expiries = [
-            (when, db.index, name) for db in self.databases for name, when in db.deadlines.items()
+            (when, db.index, name)
+            for db in self.databases
+            for deadlines in (db.deadlines, db.field_deadlines)
+            for name, when in deadlines.items()
         ]
         self._local_expiries = [expiry for expiry in self._local_expiries if self._is_valid(expiry)]
         for expiries in (self.expiries, self._local_expiries):
@@ -119,7 +127,8 @@ class Keyspace:
 
     def _is_valid(self, expiry: Expiry) -> bool:
         when, index, key = expiry
-        return self.databases[index].deadlines.get(key) == when
+        db = self.databases[index]
+        return db.deadlines.get(key) == when or db.field_deadlines.get(key) == when
 
     @property
     def _due(self) -> list[Expiry]:
@@ -202,7 +211,8 @@ class Keyspace:
             if when is None or when >= self.milliseconds:
                 return
             _, index, key = heapq.heappop(self._due)
-            self.databases[index].expire(key)
+            db = self.databases[index]
+            (db.expire if db.deadlines.get(key) == when else db.expire_fields)(key)
 
 
 class Database:
@@ -213,6 +223,7 @@ class Database:
         self.index = index
         self.values: dict[bytes, Value] = {}
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
+        self.field_deadlines: dict[bytes, int] = {}  # when the next field of a hash does, or did, or so
         self.used: dict[bytes, int] = {}  # when a key was last used, in the same unit
         self.watchers: dict[bytes, dict[Session, bool]] = {}  # and whether the key had expired by then
         self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; for ``Waiting``
@@ -431,12 +442,35 @@ class Database:
         self._tell(key, "expired", modifies=True)
         self.keyspace.expired += 1
 
+    def note_fields(self, key: bytes, value: object) -> None:
+        """Queues the expiry of a hash's fields, if any expires; a key has got it, or a field its deadline."""
+        when = value.next_deadline if isinstance(value, EXPIRING) else None
+        if when is not None and self.field_deadlines.get(key) != when:
+            self.field_deadlines[key] = when
+            self.keyspace.note_expiry(when, self.index, key)
+
+    def expire_fields(self, key: bytes) -> None:
+        """Removes the fields of a hash that have expired, and the hash with its last field."""
+        self.field_deadlines.pop(key, None)
+        value = self.values.get(key)
+        if not isinstance(value, EXPIRING):
+            return  # another value has this name now
+        if gone := value.remove_expired(self.keyspace.milliseconds):
+            event = "hexpired" if value else "hexpired del"
+            if not value:
+                self.delete(key, event=None)
+            if key in self.watchers:
+                self._break_watches(key, self)
+            self.keyspace.tell(Change(self.index, key, type(value) if value else None, event, elements=gone))
+        self.note_fields(key, value)
+
     def clear(self) -> None:
         """Deletes every key; ``Keyspace.flush`` reports it."""
         self.break_all_watches(None)
         self.keyspace.changes += len(self.values)
         self.values.clear()
         self.deadlines.clear()
+        self.field_deadlines.clear()
         self.used.clear()
         self._index = None
 
@@ -444,6 +478,7 @@ class Database:
         """Exchanges the contents of two databases."""
         self.values, other.values = other.values, self.values
         self.deadlines, other.deadlines = other.deadlines, self.deadlines
+        self.field_deadlines, other.field_deadlines = other.field_deadlines, self.field_deadlines
         self.used, other.used = other.used, self.used
         self._index, other._index = other._index, self._index
 

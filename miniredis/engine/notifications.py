@@ -27,7 +27,7 @@ NAMES: Final = {
     "$": "set setrange incrby incrbyfloat append setbit pfadd",
     "l": "lpush rpush lpop rpop linsert lset lrem ltrim sortstore",
     "s": "sadd srem spop sinterstore sunionstore sdiffstore",
-    "h": "hset hincrby hincrbyfloat hdel",
+    "h": "hset hincrby hincrbyfloat hdel hexpire hexpired hpersist",
     "z": (
         "zadd zincr zrem zpopmin zpopmax zremrangebyrank zremrangebyscore zremrangebylex zrangestore "
         "zunionstore zinterstore zdiffstore geosearchstore georadiusstore"
@@ -97,7 +97,7 @@ class Notifications:
             self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
 
 
-BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired".split())
+BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired hexpired".split())
 """The events that are published before the key is invalidated for tracking clients; others after it."""
 
 TRACKED_AS: Final = {

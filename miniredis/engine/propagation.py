@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from .doubles import read_double
+from .expiring_hashes import EXPIRING, ValkeyHash
 from .geohash import Place, cell_at
 from .rdb.payload import encode_payload
+from .registry import instead_of
 from .stream_nodes import LAST_ID, id_text
 from .streams import Stream
 from .value_types import TYPES
 
 if TYPE_CHECKING:
+    from .changes import Change
     from .groups import Delivery, Group
     from .keyspace import Database, Keyspace
 
@@ -90,7 +93,14 @@ def propagate_incrbyfloat(done: Done) -> Iterable[list[bytes]]:
 
 
 def propagate_hincrbyfloat(done: Done) -> Iterable[list[bytes]]:
-    return [[b"HSET", done.key, done.args[2], done.reply]]
+    field, values = done.args[2], done.db.values[done.key]
+    effect = [b"HSET", done.key, field, done.reply]
+    if not isinstance(values, EXPIRING) or field not in values.deadlines:
+        return [effect]
+    deadline = b"%d" % values.deadlines[field]  # which HSET takes away, and HINCRBYFLOAT does not
+    if type(values) is ValkeyHash:
+        return [[b"HSETEX", done.key, b"PXAT", deadline, b"FIELDS", b"1", field, done.reply]]
+    return [effect, [b"HPEXPIREAT", done.key, deadline, b"FIELDS", b"1", field]]
 
 
 def propagate_expire(done: Done) -> Iterable[list[bytes]]:
@@ -113,6 +123,24 @@ def propagate_restore(done: Done) -> Iterable[list[bytes]]:
     if done.key not in done.db.deadlines or b"ABSTTL" in [word.upper() for word in done.args[4:]]:
         return [done.args]
     return [[*done.args[:2], done.deadline, *done.args[3:], b"ABSTTL"]]
+
+
+def propagate_expired(change: Change) -> Iterable[list[bytes]]:
+    """A key whose time has come, or fields of a hash."""
+    assert change.key is not None
+    if change.event == "expired":
+        return [[b"DEL", change.key]]
+    return [[b"HDEL", change.key, field] for field in change.elements]
+
+
+@instead_of(propagate_expired, "valkey-8.1+")
+def propagate_expired_of_valkey(change: Change) -> Iterable[list[bytes]]:
+    """The same where keys are unlinked, and all fields go at once."""
+    assert change.key is not None
+    if change.event != "expired" and not change.elements:
+        return ()  # a command has removed fields, and tells so
+    fields = [[b"HDEL", change.key, *change.elements]] if change.elements else []
+    return [*fields, [b"UNLINK", change.key]] if change.kind is None else fields
 
 
 # Members drawn by lot, and what waited
@@ -272,5 +300,6 @@ PROPAGATED_AS: Final[dict[bytes, Propagate]] = {
     **dict.fromkeys((b"xreadgroup", b"xclaim", b"xautoclaim"), told_by_itself),
     **dict.fromkeys(b"exec eval eval_ro evalsha evalsha_ro fcall fcall_ro".split(), told_by_itself),
     b"geoadd": propagate_geoadd,
+    **dict.fromkeys(b"hexpire hpexpire hexpireat hpexpireat hgetex hsetex hgetdel".split(), told_by_itself),
 }
 """By the name of a command, what tells its effects; all others are their own."""

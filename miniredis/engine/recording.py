@@ -24,7 +24,7 @@ class Recording:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._effects = Effects(engine.keyspace)
+        self._effects = Effects(engine.keyspace, engine.version)
         self._log = EffectLog()
 
     def add_reader(self, reader: EffectReader) -> None:

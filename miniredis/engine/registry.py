@@ -325,6 +325,9 @@ def table_of(version: Version) -> CommandTable:
         declare_rest()
         from . import older as _older  # noqa: F401  (what the default version needs nothing of)
         from . import variants as _variants  # noqa: F401
+        from .commands import load_other_versions
+
+        load_other_versions()
 
         TABLES[version] = CommandTable(version)
     return TABLES[version]

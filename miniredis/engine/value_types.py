@@ -10,10 +10,11 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from .expiring_hashes import ExpiringHash, ValkeyHash
 from .hashes import HashValue
 from .hashing import mixed, pairs, unordered
 from .numbers import parse_integer
-from .rdb.hashes import dump_hash
+from .rdb.hashes import dump_expiring, dump_hash, dump_valkey
 from .rdb.lists import dump_list
 from .rdb.rqueues import dump_rqueue
 from .rdb.sets import dump_set
@@ -72,6 +73,14 @@ def packed_or(packed: bytes, large: bytes) -> Callable[[Any], bytes]:
     return lambda value: packed if value.is_packed else large
 
 
+OF_HASH: Final = ValueType(
+    4,
+    packed_or(b"listpack", b"hashtable"),
+    of_elements(lambda values: (values.fields, values.fields.values())),
+    lambda digest, values: pairs(digest, values.fields.items()),
+    dump_hash,
+)
+
 TYPES: Final[dict[type, ValueType]] = {
     bytes: ValueType(0, string_encoding, of_text, mixed, dump_string),
     bytearray: ValueType(0, always(b"raw"), of_text, mixed, dump_string),
@@ -92,13 +101,9 @@ TYPES: Final[dict[type, ValueType]] = {
         lambda digest, values: pairs(digest, ((m, b"%.17g" % s) for m, s in values.scores.items())),
         dump_sorted_set,
     ),
-    HashValue: ValueType(
-        4,
-        packed_or(b"listpack", b"hashtable"),
-        of_elements(lambda values: (values.fields, values.fields.values())),
-        lambda digest, values: pairs(digest, values.fields.items()),
-        dump_hash,
-    ),
+    HashValue: OF_HASH,
+    ExpiringHash: OF_HASH._replace(encoding=packed_or(b"listpackex", b"hashtable"), dump=dump_expiring),
+    ValkeyHash: OF_HASH._replace(dump=dump_valkey),
     RQueue: ValueType(  # for module types Redis says raw, and the module makes the digest
         5,
         always(b"raw"),

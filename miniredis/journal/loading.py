@@ -161,6 +161,7 @@ def load_snapshot(
             keeps_expired=True,
             checks=engine.config["rdbchecksum"] == "yes",
             is_whole=path.suffix == ".rdb",
+            newest=engine.version.rdb,
         )
     except BadSnapshotError as error:
         raise DamagedFileError(path, str(error)) from None

@@ -102,6 +102,7 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, N
                 keeps_expired=engine.conditions.is_replica,
                 checks=engine.config["rdbchecksum"] == "yes",
                 is_whole=True,
+                newest=engine.version.rdb,
             )
         )
     except BadSnapshotError as error:

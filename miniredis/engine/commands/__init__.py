@@ -70,7 +70,12 @@ WHEN_ASKED_FOR: Final = {
     "watching": "server",
 }
 
-GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR
+IN_OTHER_VERSIONS: Final = {
+    "field_expiry": "hash",
+    "valkey_fields": "hash",
+}
+
+GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR | IN_OTHER_VERSIONS
 """The group of each module's commands, as COMMAND DOCS names it."""
 
 
@@ -83,6 +88,11 @@ def load(modules: Iterable[str]) -> None:
 def load_the_rest() -> None:
     """Imports the modules that are not loaded at once."""
     load(WHEN_ASKED_FOR)
+
+
+def load_other_versions() -> None:
+    """Imports the modules of which the default version needs nothing."""
+    load(IN_OTHER_VERSIONS)
 
 
 load(AT_ONCE)

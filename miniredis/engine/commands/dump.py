@@ -11,7 +11,7 @@ from ..keyspace import Value
 from ..numbers import MAX, read_integer
 from ..packing import Packing
 from ..rdb.payload import BadDataError, BadPayloadError, dump, restore
-from ..registry import Keys, command
+from ..registry import Keys, command, in_versions
 from ..replies import OK, Reply
 from ..session import Session
 
@@ -32,6 +32,13 @@ def dump_(session: Session, args: list[bytes]) -> Reply:
     """Returns the value of a key in the binary format that RESTORE accepts."""
     value = session.db.lookup_read(args[1])
     return None if value is None else dump(value)
+
+
+@in_versions("7.2+", "dump")
+def dump_since_7_2(session: Session, args: list[bytes]) -> Reply:
+    """DUMP of a version with a newer format."""
+    value = session.db.lookup_read(args[1])
+    return None if value is None else dump(value, session.engine.version.rdb)
 
 
 @dataclass(slots=True)
@@ -65,7 +72,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     ttl = read_integer(args[2])
     if ttl < 0:
         raise CommandError(errors.NEGATIVE_TTL)
-    value = read_value(args[3], session.engine.packing)
+    value = read_value(args[3], session.engine.packing, session.engine.version.rdb)
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
     is_past = deadline is not None and not now < deadline <= MAX  # a sum beyond 64 bits wraps into the past
@@ -74,6 +81,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
             db.signal_modified(key, "del")
         return OK
     db.create(key, value, "restore", deadline=deadline)
+    db.note_fields(key, value)
     if options.idle is not None:
         db.used[key] = now - options.idle * 1000
     return OK
@@ -101,9 +109,9 @@ def read_options(words: list[bytes]) -> Options:
     return options
 
 
-def read_value(payload: bytes, packing: Packing) -> Value:
+def read_value(payload: bytes, packing: Packing, newest: int) -> Value:
     try:
-        return restore(payload, packing)
+        return restore(payload, packing, newest)
     except BadPayloadError:
         raise CommandError(errors.BAD_PAYLOAD) from None
     except BadDataError:

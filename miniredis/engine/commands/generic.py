@@ -130,7 +130,8 @@ def copy(session: Session, args: list[bytes]) -> Reply:
         if not replace:
             return 0
         to.delete(target, None)
-    to.create(target, duplicate(value), "copy_to", deadline=session.db.deadlines.get(source))
+    to.create(target, copied := duplicate(value), "copy_to", deadline=session.db.deadlines.get(source))
+    to.note_fields(target, copied)
     return 1
 
 
@@ -168,6 +169,7 @@ def move(session: Session, args: list[bytes]) -> Reply:
         return 0
     deadline = db.deadlines.get(key)
     to.create(key, value, None, deadline=deadline)
+    to.note_fields(key, value)
     db.delete(key, "", 0)
     to.signal_modified(key, "")
     db.announce(key, "move_from")
@@ -214,6 +216,7 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
             return False
         db.delete(new, None)
     db.create(new, value, None, deadline=db.deadlines.get(old))
+    db.note_fields(new, value)
     db.delete(old, "", 0)
     db.signal_modified(new, "")
     db.announce(old, "rename_from")

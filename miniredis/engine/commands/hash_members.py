@@ -81,7 +81,7 @@ def put_number(
 ) -> None:
     """Stores the result of an increment in the field."""
     changed = HashValue() if values is None else values
-    changed.put(args[2], number, session.engine.packing)
+    changed.amend(args[2], number, session.engine.packing)
     keep(session.db, args[1], values, changed, event)
 
 

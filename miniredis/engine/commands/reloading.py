@@ -26,7 +26,7 @@ def debug_reload(session: Session, args: list[bytes]) -> Reply:
     changes = keyspace.changes
     keyspace.flush()
     libraries.flush()
-    load(data, keyspace, libraries, engine.packing, is_whole=True)
+    load(data, keyspace, libraries, engine.packing, is_whole=True, newest=engine.version.rdb)
     keyspace.changes = changes
     return OK
 

@@ -1,19 +1,32 @@
-"""Hashes in a payload, in every form that Redis up to 7.0 writes."""
+"""Hashes in a payload, in every form that Redis up to 7.0 writes, and those whose fields may expire."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ..expiring_hashes import ExpiringHash, ValkeyHash
 from ..hashes import HashValue
+from ..listpack import pack, pack_element, pack_integer
 from ..listpack_bulk import pack_strings
 from ..packing import Packing
-from .kinds import HASH, HASH_LISTPACK
+from .kinds import HASH, HASH_EXPIRING, HASH_LISTPACK, HASH_LISTPACK_EXPIRING, VALKEY_HASH
 from .packed import END, read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
-from .steps import Steps, strings
+from .steps import STEP, Steps, strings
 
-__all__ = ["dump_hash", "load_hash", "load_listpack", "load_ziplist", "load_zipmap"]
+__all__ = [
+    "dump_expiring",
+    "dump_hash",
+    "dump_valkey",
+    "load_expiring",
+    "load_hash",
+    "load_listpack",
+    "load_packed_expiring",
+    "load_valkey",
+    "load_ziplist",
+    "load_zipmap",
+]
 
 LONG: Final = 0xFE
 """In a zipmap, what stands before a length of four bytes, or for a count that does not fit."""
@@ -76,3 +89,93 @@ def hash_of(parts: list[bytes], packing: Packing, *, may_be_long: bool = False) 
     if not fields or 2 * len(fields) != len(parts):
         raise BadDataError
     return HashValue.of(fields, packing, may_be_long=may_be_long)
+
+
+# Hashes whose fields may expire
+
+NO_DEADLINE: Final = -1
+
+
+def time(milliseconds: int) -> bytes:
+    """A wall time, or ``NO_DEADLINE``."""
+    return milliseconds.to_bytes(8, "little", signed=True)
+
+
+def dump_expiring(values: ExpiringHash) -> bytes:
+    """As Redis 7.4: the first deadline, then each field with its own, or how much later it is."""
+    deadlines = values.deadlines
+    first = min(deadlines.values(), default=0)
+    if values.is_packed:
+        elements = [
+            element
+            for field, value in values.fields.items()
+            for element in (pack_element(field), pack_element(value), pack_integer(deadlines.get(field, 0)))
+        ]
+        return bytes([HASH_LISTPACK_EXPIRING]) + time(first) + string(pack(elements))
+    if not deadlines:
+        return dump_hash(values)
+    parts = (
+        length(deadlines[field] - first + 1 if field in deadlines else 0) + string(field) + string(value)
+        for field, value in values.fields.items()
+    )
+    return bytes([HASH_EXPIRING]) + time(first) + length(len(values)) + b"".join(parts)
+
+
+def load_packed_expiring(reader: Reader, packing: Packing) -> ExpiringHash:
+    """A listpack of fields, values and deadlines, 0 for none."""
+    reader.take(8)
+    parts = read_listpack(reader.string())
+    fields = [part for pair in zip(parts[::3], parts[1::3], strict=False) for part in pair]
+    if len(parts) % 3 or not all(map(bytes.isdigit, parts[2::3])):
+        raise BadDataError
+    values = ExpiringHash.over(hash_of(fields, packing, may_be_long=True))
+    return with_deadlines(values, zip(parts[::3], map(int, parts[2::3]), strict=True))
+
+
+def with_deadlines(values: ExpiringHash, deadlines: Iterable[tuple[bytes, int]]) -> ExpiringHash:
+    """The hash with the deadlines that are not 0; it keeps its order."""
+    was_packed, values.is_packed = values.is_packed, False
+    for field, when in deadlines:
+        if when:
+            values.set_deadline(field, when)
+    values.is_packed = was_packed
+    return values
+
+
+def load_expiring(reader: Reader, packing: Packing) -> Steps[ExpiringHash]:
+    """Field by field, each with its deadline behind the first one and its value."""
+    first = int.from_bytes(reader.take(8), "little")
+    parts: list[bytes] = []
+    deadlines: list[int] = []
+    for _ in range(reader.length()):
+        later = reader.length()
+        parts += [reader.string(), reader.string()]
+        deadlines.append(first + later - 1 if later else 0)
+        if len(deadlines) % STEP == 0:
+            yield
+    values = ExpiringHash.over(hash_of(parts, packing))
+    values.is_packed = False
+    return with_deadlines(values, zip(parts[::2], deadlines, strict=True))
+
+
+def dump_valkey(values: ValkeyHash) -> bytes:
+    """As Valkey 9: each field with its value and its deadline; without any, as every hash."""
+    if not values.deadlines:
+        return dump_hash(values)
+    parts = (
+        string(field) + string(value) + time(values.deadlines.get(field, NO_DEADLINE))
+        for field, value in values.fields.items()
+    )
+    return bytes([VALKEY_HASH]) + length(len(values)) + b"".join(parts)
+
+
+def load_valkey(reader: Reader, packing: Packing) -> Steps[ExpiringHash]:
+    """Field by field, each with its value and its deadline."""
+    parts: list[bytes] = []
+    deadlines: list[int] = []
+    for _ in range(reader.length()):
+        parts += [reader.string(), reader.string()]
+        if len(parts) % STEP == 0:
+            yield
+        deadlines.append(max(int.from_bytes(reader.take(8), "little", signed=True), 0))
+    return with_deadlines(ValkeyHash.over(hash_of(parts, packing)), zip(parts[::2], deadlines, strict=True))

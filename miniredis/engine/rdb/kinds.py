@@ -27,6 +27,15 @@ SET_LISTPACK: Final = 20
 STREAM_3: Final = 21
 """Redis 7.2 and newer write these two; Redis 7.0 does not read them."""
 
+VALKEY_HASH: Final = 22
+"""Valkey 9 and newer write this: a hash whose fields may expire."""
+
+HASH_EXPIRING: Final = 24
+HASH_LISTPACK_EXPIRING: Final = 25
+"""Redis 7.4 and newer write these two for the same."""
+
+HAVE_DEADLINES: Final = frozenset((VALKEY_HASH, HASH_EXPIRING, HASH_LISTPACK_EXPIRING))
+
 SLOT_INFO: Final = 0xF4
 LIBRARY: Final = 0xF5
 LIBRARY_BEFORE_7_0: Final = 0xF6

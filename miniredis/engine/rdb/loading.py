@@ -22,6 +22,7 @@ from .kinds import (
     EXPIRY_MILLISECONDS,
     EXPIRY_SECONDS,
     FREQUENCY,
+    HAVE_DEADLINES,
     IDLE,
     LIBRARY,
     LIBRARY_BEFORE_7_0,
@@ -32,7 +33,7 @@ from .kinds import (
     STRING,
 )
 from .modules import module_name
-from .payload import FILE_LOADERS
+from .payload import VERSION, file_loaders
 from .reader import BadDataError, FileReader
 from .snapshot import MAGIC, VERSION_DIGITS
 from .steps import at_once
@@ -135,11 +136,19 @@ def load(
     keeps_expired: bool = False,
     checks: bool = True,
     is_whole: bool = False,
+    newest: int = VERSION,
 ) -> Loaded:
     """Does at once what ``load_in_steps`` does, with the bytes of a file."""
     reader = FileReader(BytesIO(data).read, len(data))
     steps = load_in_steps(
-        reader, keyspace, libraries, packing, keeps_expired=keeps_expired, checks=checks, is_whole=is_whole
+        reader,
+        keyspace,
+        libraries,
+        packing,
+        keeps_expired=keeps_expired,
+        checks=checks,
+        is_whole=is_whole,
+        newest=newest,
     )
     return at_once(steps)
 
@@ -154,6 +163,7 @@ def load_in_steps(
     keeps_expired: bool = False,
     checks: bool = True,
     is_whole: bool = False,
+    newest: int = VERSION,
 ) -> Generator[None, None, Loaded]:
     """Puts all that is in a snapshot into empty databases, some keys or a part of a large one with each step.
 
@@ -166,6 +176,7 @@ def load_in_steps(
         keeps_expired: loads keys that have expired, too: the commands of an append-only file may follow.
         checks: whether the checksum must be right (``rdbchecksum``).
         is_whole: nothing may follow the snapshot: behind a damaged byte that reads as its end, much would.
+        newest: the version of the format that the server has; others have types that it does not know.
 
     Raises:
         BadSnapshotError: the data is damaged, or has what is not here. Databases and libraries are empty
@@ -174,7 +185,9 @@ def load_in_steps(
     """
     progress = progress or Progress()
     progress.read(reader)
-    loading = Loading(reader, keyspace, libraries, packing, progress, keeps_expired=keeps_expired)
+    loading = Loading(
+        reader, keyspace, libraries, packing, progress, keeps_expired=keeps_expired, newest=newest
+    )
     try:
         yield from loading.run(checks=checks, is_whole=is_whole)
     except BadDataError:
@@ -205,6 +218,7 @@ class Loading:
         progress: Progress,
         *,
         keeps_expired: bool,
+        newest: int,
     ) -> None:
         self.reader = reader
         self.keys = self.expired = 0
@@ -216,6 +230,7 @@ class Loading:
         self._libraries = libraries
         self._packing = packing
         self._keeps_expired = keeps_expired
+        self._loaders = file_loaders(newest)
         self._db = keyspace.databases[0]
         self._deadline: int | None = None
         self._idle = 0
@@ -223,14 +238,16 @@ class Loading:
     def run(self, *, checks: bool, is_whole: bool) -> Generator[None, None, None]:
         """Loads everything; raises ``BadDataError`` or ``BadSnapshotError``."""
         version = self._read_version()
-        self._code, reader, packing = END, self.reader, self._packing
+        self._code, reader, packing, loaders = END, self.reader, self._packing, self._loaders
         while (code := reader.byte()) != END:
             self._code = code
-            if code in FILE_LOADERS:
+            if code in loaders:
                 key = reader.string()
-                value = reader.string() if code == STRING else FILE_LOADERS[code](reader, packing)
+                value = reader.string() if code == STRING else loaders[code](reader, packing)
                 if type(value) is GeneratorType:
                     value = yield from value
+                if code in HAVE_DEADLINES:
+                    self._db.note_fields(key, value)
                 self._add(key, value)  # type: ignore[arg-type]  # mypy does not see that it is no generator now
                 if (self.keys + self.expired) % KEYS == 0:
                     yield

@@ -39,27 +39,32 @@ class BadPayloadError(Exception):
     """The version is too new, or the checksum is wrong."""
 
 
-def dump(value: Value) -> bytes:
+def dump(value: Value, version: int = VERSION) -> bytes:
     """A value as a payload."""
-    return encode_payload(TYPES[type(value)].dump(value))
+    return encode_payload(TYPES[type(value)].dump(value), version)
 
 
-def encode_payload(body: bytes) -> bytes:
-    """A payload of some content: the version and the checksum follow."""
-    body += VERSION.to_bytes(2, "little")
+def encode_payload(body: bytes, version: int = VERSION) -> bytes:
+    """A payload of some content: the version of the format and the checksum follow."""
+    body += version.to_bytes(2, "little")
     return body + crc64(body).to_bytes(8, "little")
 
 
-def restore(payload: bytes, packing: Packing = DEFAULTS) -> Value:
+def restore(payload: bytes, packing: Packing = DEFAULTS, newest: int = VERSION) -> Value:
     """The value in a payload, packed as far as the limits let it be.
+
+    Args:
+        payload: from DUMP.
+        packing: the limits.
+        newest: the version of the format that is known.
 
     Raises:
         BadPayloadError: its end does not fit its beginning.
         BadDataError: it is of a type there is not here, empty, or damaged in spite of its checksum.
     """
-    check_seal(payload)
+    check_seal(payload, newest)
     reader = Reader(payload)
-    load = LOADERS.get(reader.byte())
+    load = FORMATS.get(newest, LOADERS).get(reader.byte())
     if load is None:
         raise BadDataError
     value = load(reader, packing)
@@ -72,14 +77,14 @@ def decode_payload(payload: bytes) -> Reader:
     return Reader(payload[:-FOOTER])
 
 
-def check_seal(payload: bytes) -> None:
+def check_seal(payload: bytes, newest: int = VERSION) -> None:
     """Raises ``BadPayloadError`` where the end of a payload does not fit its beginning."""
     if len(payload) < FOOTER:
         raise BadPayloadError
-    version, checksum = payload[-FOOTER : -FOOTER + 2], payload[-FOOTER + 2 :]
-    if int.from_bytes(version, "little") > VERSION or crc64(payload[:-8]) != int.from_bytes(
-        checksum, "little"
-    ):
+    version = int.from_bytes(payload[-FOOTER : -FOOTER + 2], "little")
+    checksum = int.from_bytes(payload[-FOOTER + 2 :], "little")
+    is_foreign = newest == OF_VALKEY and OF_REDIS < version < OF_VALKEY
+    if version > max(newest, VERSION) or is_foreign or crc64(payload[:-8]) != checksum:
         raise BadPayloadError
 
 
@@ -105,9 +110,32 @@ LOADERS: Final[dict[int, Loader]] = {
 }
 """How each type of the format is read, in steps if it may be large."""
 
-FILE_LOADERS: Final[dict[int, Loader]] = {
+OF_7_2: Final[dict[int, Loader]] = {
     **LOADERS,
     kinds.SET_LISTPACK: sets.load_listpack,
     kinds.STREAM_3: lambda reader, _: streams.load_newer_stream(reader),
 }
+OF_7_4: Final[dict[int, Loader]] = {
+    **OF_7_2,
+    kinds.HASH_EXPIRING: hashes.load_expiring,
+    kinds.HASH_LISTPACK_EXPIRING: hashes.load_packed_expiring,
+}
+FILE_LOADERS: Final = OF_7_2
 """How each type is read in a file, also those of newer versions. RESTORE refuses them, as Redis 7.0 does."""
+
+OF_REDIS: Final = 11
+"""The last version of the format that Redis and Valkey have in common."""
+
+OF_VALKEY: Final = 80
+
+FORMATS: Final = {
+    OF_REDIS: OF_7_2,
+    12: OF_7_4,
+    OF_VALKEY: {**OF_7_2, kinds.VALKEY_HASH: hashes.load_valkey},
+}
+"""What RESTORE reads where the newest version of the format is that one; elsewhere, ``LOADERS``."""
+
+
+def file_loaders(newest: int) -> dict[int, Loader]:
+    """How each type is read in a file where the newest version of the format is that one."""
+    return FORMATS.get(newest, FILE_LOADERS)

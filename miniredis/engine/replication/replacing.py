@@ -67,6 +67,7 @@ def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
         keeps_expired=True,  # the master says when they go
         checks=engine.config["rdbchecksum"] == "yes",
         is_whole=True,
+        newest=engine.version.rdb,
     )
     engine.libraries.take_over(libraries)
     keyspace.take_over(incoming)
