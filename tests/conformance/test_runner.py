@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from conformance.judging import capabilities, runner
 from conformance.judging.environment import Broken, Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge_clause
 from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real, target_named
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -117,6 +118,16 @@ def test_sigterm_ends_all_that_is_judged_at_once(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run.json").read_text())["complete"] is False
 
 
+def has_ended_child(parent: int) -> bool:
+    """Whether a child of a process has ended, and its parent has not waited for it yet."""
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has gone meanwhile
+            state, of = each.read_text().rpartition(")")[2].split()[:2]
+            if (state, of) == ("Z", str(parent)):
+                return True
+    return False
+
+
 def test_sigterm_after_one_of_several_targets_is_done_keeps_what_was_found(tmp_path: Path) -> None:
     hangs, report = tmp_path / "hangs", tmp_path / "run.json"
     hangs.write_text("#!/bin/sh\nexec sleep 60\n")
@@ -130,7 +141,7 @@ def test_sigterm_after_one_of_several_targets_is_done_keeps_what_was_found(tmp_p
         assert judging.stderr is not None
         while not judging.stdout.readline().startswith("list-notes embedded"):
             pass
-        time.sleep(0.5)  # until the process of this target has ended
+        until(lambda: has_ended_child(judging.pid), "the process of this target has ended")
         judging.send_signal(signal.SIGTERM)
         assert judging.wait(30) == 128 + signal.SIGTERM
         assert "Traceback" not in judging.stderr.read()
