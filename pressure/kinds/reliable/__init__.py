@@ -150,16 +150,17 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
     def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
         """Restart the idle time of messages, so that no client recovers them for another ``min_idle``.
 
-        One round trip; with the module, two.
+        One round trip; with the module, two. On a stream, give messages and not their ids: it forgets when a
+        message was delivered first, which is kept beside it if it is known.
 
         Returns:
             On a stream, the ids of the messages that are still pending. With the module, all ids, since it
             does not tell which are pending.
         """
-        return self._heartbeat(_ids(messages))
+        return self._heartbeat(_ids(messages), [each for each in messages if isinstance(each, Delivered)])
 
-    def _heartbeat(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.heartbeat(self._context, self._state, ids))
+    def _heartbeat(self, ids: list[bytes], messages: list[Delivered[V]]) -> Operation[list[bytes]]:
+        return (yield from operations.heartbeat(self._context, self._state, ids, messages))
 
     @context_manager
     def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:

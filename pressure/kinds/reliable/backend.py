@@ -5,7 +5,7 @@ To add one: a class with these methods, and a row in ``base.BACKENDS``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from pressure.kinds.reliable.lua import Scripts
@@ -77,8 +77,16 @@ class Backend(Protocol):
     def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
         """Redeliver messages of both lanes that have been idle for at least ``idle`` milliseconds."""
 
-    def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-        """Restart the idle time of messages; returns the ids of those that may still be pending."""
+    def heartbeat(
+        self, keys: ReliableKeys, ids: Sequence[bytes], firsts: Mapping[bytes, bytes]
+    ) -> Operation[list[bytes]]:
+        """Restart the idle time of messages; returns the ids of those that may still be pending.
+
+        Args:
+            keys: Those of the lane.
+            ids: The messages.
+            firsts: For those of them that were delivered once, a note with the time of that.
+        """
 
     def inspect(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Delivered]]:
         """Up to ``count`` waiting messages, from place ``start`` on."""

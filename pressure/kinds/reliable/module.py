@@ -9,7 +9,7 @@ message before it was delayed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pressure.errors import ServerReplyError
 from pressure.kinds.commands import block_ms, execute, now, pairs
@@ -111,8 +111,10 @@ class Module:
             found += yield from (with_taken([each.data for each in found], more) if found else more)
         return found
 
-    def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-        """Returns all ids: the module does not tell which are still pending."""
+    def heartbeat(
+        self, keys: ReliableKeys, ids: Sequence[bytes], firsts: Mapping[bytes, bytes]
+    ) -> Operation[list[bytes]]:
+        """Returns all ids: the module does not tell which are still pending, nor when they were delivered."""
         (time,) = yield from execute((b"TIME",))
         at = now(time)
         yield from execute((b"ZADD", keys.beats, *(word for each in ids for word in (at, each))))

@@ -106,6 +106,11 @@ def delivered(
     return Delivered(message, data, deliveries, first, at)
 
 
+def first_note(message: Delivered) -> bytes:
+    """The note for a message that was delivered once."""
+    return encoded(first=_milliseconds(message.first))
+
+
 def retried(message: Delivered) -> bytes:
     """The note for a message that is retried."""
     return encoded(id=origin_of(message.id).decode("ascii", "replace"), first=_milliseconds(message.first))

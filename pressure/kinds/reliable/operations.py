@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pressure.errors import PressureError, ServerReplyError
@@ -24,6 +24,7 @@ from pressure.kinds.reliable.notes import (
     beginning_of,
     by_lane,
     dead_letter_note,
+    first_note,
     native_of,
     rest_of,
     retried,
@@ -194,11 +195,22 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
 
 
 @modifying
-def heartbeat(ctx: KindContext, state: QueueState, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-    """Restart the idle time of messages; returns the ids of those that are pending, as far as is known."""
+def heartbeat(
+    ctx: KindContext, state: QueueState, ids: Sequence[bytes], messages: Iterable[Delivered] = ()
+) -> Operation[list[bytes]]:
+    """Restart the idle time of messages; returns the ids of those that are pending, as far as is known.
+
+    Args:
+        ctx: The context.
+        state: The queue.
+        ids: The ids of the messages.
+        messages: Those of them that are known, so that the times of their first delivery are kept.
+    """
+    firsts = {each.id: first_note(each) for each in messages if each.deliveries == 1}
     heard: set[bytes] = set()
     for lane, known in by_lane(state.keys, ids):
-        beats = yield from state.backend.heartbeat(lane, list(known))
+        notes = {native: firsts[each] for native, each in known.items() if each in firsts}
+        beats = yield from state.backend.heartbeat(lane, list(known), notes)
         heard.update(known[each] for each in beats)
     return [each for each in ids if each in heard]
 

@@ -13,7 +13,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pressure.errors import ServerReplyError
@@ -145,10 +145,20 @@ class Stream:
                 found += yield from (with_taken([each.data for each in found], claim) if found else claim)
         return found
 
-    def heartbeat(self, keys: ReliableKeys, ids: Sequence[bytes]) -> Operation[list[bytes]]:
-        """XCLAIM with JUSTID restarts the idle time and counts no delivery."""
+    def heartbeat(
+        self, keys: ReliableKeys, ids: Sequence[bytes], firsts: Mapping[bytes, bytes]
+    ) -> Operation[list[bytes]]:
+        """XCLAIM with JUSTID restarts the idle time and counts no delivery.
+
+        The time of the first delivery is stored in the message's note, since the claim overwrites it.
+        """
         claim: Command = (b"XCLAIM", keys.queue, keys.group, CONSUMER, 0, *ids, b"JUSTID")
-        return list((yield from _of_group(claim)))
+        notes = ((b"HSETNX", keys.notes, each, note) for each, note in firsts.items())
+        reply, *_ = yield Batch((claim, *notes))  # notes are for dead letters, refused where memory is full
+        pending = [] if is_missing(reply) else list(check([reply])[0])
+        if gone := firsts.keys() - pending:
+            yield from execute((b"HDEL", keys.notes, *gone))
+        return pending
 
     def inspect(self, keys: ReliableKeys, start: int, count: int) -> Operation[list[Delivered]]:
         """See ``Backend``."""
@@ -241,9 +251,10 @@ def _claim(keys: ReliableKeys, pending: Sequence[Reply], idle: int, at: int) -> 
     claim: Command = (b"XCLAIM", keys.queue, keys.group, CONSUMER, idle, *times)
     replies = yield Batch((claim, (b"HMGET", keys.notes, *times), *firsts))
     entries, notes = check(replies[:2])  # the rest are notes for dead letters, refused where memory is full
-    known = dict(zip(times, notes, strict=True)) | {each: note for _, _, each, note in firsts}
+    known = {each: note for _, _, each, note in firsts}
+    known |= {each: note for each, note in zip(times, notes, strict=True) if note is not None}
     return [
-        _message(keys, entry, times[entry[0]] + 1, at / 1000, known[entry[0]])
+        _message(keys, entry, times[entry[0]] + 1, at / 1000, known.get(entry[0]))
         for entry in entries
         if entry is not None
     ]

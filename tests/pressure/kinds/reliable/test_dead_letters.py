@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
 
 from ..conftest import Make
 from .conftest import MishapError, counts, datas
@@ -67,6 +68,26 @@ def test_a_recovered_message_knows_its_first_delivery(
         assert third.at > third.first
     assert message.first == message.at
     assert queue.ack(third) == [message.id]
+
+
+def test_a_message_with_heartbeats_knows_its_first_delivery(
+    make: Make, age: Callable[[float], None], setting: str, raw: redis.Redis
+) -> None:
+    queue = make()
+    queue.push(b"v", b"w")
+    message, gone = queue.pop(2)
+    assert queue.ack(gone) == [gone.id]
+    for _ in range(2):
+        age(100)
+        assert message.id in queue.heartbeat(message, gone)
+    age(100)
+    (again,) = queue.recover(60)
+    if "module" in setting:
+        assert again.first is None
+    else:
+        assert again.first == pytest.approx(message.first, abs=0.001)
+    assert queue.ack(again) == [message.id]
+    assert raw.hlen("queue:jobs:notes") == 0
 
 
 def test_letters_are_listed_without_being_taken(make: Make) -> None:
