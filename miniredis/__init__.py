@@ -16,6 +16,7 @@ that use a directory.
 ``Engine`` is the server without sockets, threads and clocks.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -26,8 +27,10 @@ from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .journal.damage import DamagedFileError
 from .server import Server, serve
-from .shared import join
 from .spawning import SpawnedServer, spawn
+
+if sys.platform != "win32":
+    from .shared import join
 
 __all__ = [
     "VERSION",

@@ -202,8 +202,9 @@ def run(config: Config) -> int:
 
     Like redis-server, it ignores SIGHUP: it keeps running when its terminal closes.
     """
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     process = CommandProcess(config)
     try:
         fit_open_files_limit(config)

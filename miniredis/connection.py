@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 from typing import TYPE_CHECKING, Final, Protocol
 
 from .engine.output_limits import FREE
@@ -11,6 +12,7 @@ from .engine.requests import READ_SIZE
 from .engine.unsent import Unsent
 from .forks import close_copy
 from .pollers import READ, WRITE
+from .windows import refusal
 
 if TYPE_CHECKING:
     from .engine import Instant, Session
@@ -144,6 +146,8 @@ class Connection:
             self._watch(now)
 
     def _send_rest(self, now: Instant) -> None:
+        if sys.platform == "win32":
+            raise refusal("the poll loop")
         try:
             self._unsent.send(self._socket.sendmsg)
         except OSError:

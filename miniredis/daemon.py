@@ -18,6 +18,7 @@ from typing import Final
 
 from .engine import Config
 from .logs import VERBOSE, log
+from .windows import refusal
 
 __all__ = ["CommandProcess", "log_to"]
 
@@ -99,6 +100,8 @@ class CommandProcess:
 
 def go_to_background() -> None:
     """Continues in a forked child without a terminal; this process exits at once, with status 0."""
+    if sys.platform == "win32":
+        raise refusal("daemonize")
     sys.stdout.flush()
     sys.stderr.flush()
     if os.fork():
@@ -123,7 +126,8 @@ def supervisor(mode: str) -> str:
         if not os.environ.pop(SIGNS[mode], ""):
             log.warning("upstart supervision requested, but UPSTART_JOB not found!")
             return ""
-        os.kill(os.getpid(), signal.SIGSTOP)  # upstart sees that, and lets it continue
+        if sys.platform != "win32":
+            os.kill(os.getpid(), signal.SIGSTOP)  # upstart sees that, and lets it continue
         return mode
     if mode == "systemd":
         return mode if notify("STATUS=Redis is loading...\n") else ""
@@ -140,6 +144,8 @@ def notify(state: str) -> bool:
     if not address:
         log.warning("systemd supervision requested, but NOTIFY_SOCKET not found!")
         return False
+    if sys.platform == "win32":
+        raise refusal("supervised")
     if address.startswith("@"):  # a name that is not in the file system (unix(7))
         address = "\0" + address[1:]
     try:

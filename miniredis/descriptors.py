@@ -10,14 +10,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import resource
 import socket
+import sys
 from enum import Enum
 from typing import Final
 
 from .engine import Config, Engine
 from .engine.errors import MAX_CLIENTS
 from .logs import log
+
+with contextlib.suppress(ImportError):  # on Windows
+    import resource
 
 __all__ = ["PAUSE", "Rejection", "Spare", "TooFewError", "fit_open_files_limit"]
 
@@ -40,9 +43,13 @@ class TooFewError(Exception):
 def fit_open_files_limit(config: Config) -> None:
     """Raises this process's limit for ``maxclients``, or lowers ``maxclients``; checks it at CONFIG SET, too.
 
+    Windows has no such limit.
+
     Raises:
         TooFewError: the system's limit leaves no room for a single client.
     """
+    if sys.platform == "win32":
+        return
     wanted = config.integer("maxclients")
     before, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     room = clients_supported(wanted)
@@ -77,6 +84,8 @@ def clients_supported(clients: int) -> int:
 
     Returns how many of ``clients`` it has descriptors for.
     """
+    if sys.platform == "win32":
+        return clients
     needed = clients + RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
@@ -88,6 +97,8 @@ def clients_supported(clients: int) -> int:
 
 
 def set_limits(soft: int, hard: int) -> bool:
+    if sys.platform == "win32":
+        return True
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     except (OSError, ValueError):
@@ -152,6 +163,6 @@ class Spare:
 
 def reserve() -> int | None:
     try:
-        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(os.devnull, os.O_RDONLY)
     except OSError:
         return None

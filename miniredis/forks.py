@@ -8,6 +8,7 @@ child closes the copies before it does anything else.
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from typing import Final, Protocol
 
@@ -48,4 +49,5 @@ def leave_all() -> None:
         server.leave_to_parent()
 
 
-os.register_at_fork(after_in_child=leave_all)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=leave_all)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from .tls import new_context, wants_tls
+from .windows import refusal
 
 if TYPE_CHECKING:
     import ssl
@@ -121,7 +122,8 @@ def open_tcp(host: str, port: int, backlog: int) -> Listener:
     family, address = resolve(host, port)
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform != "win32":  # where it lets two servers have one port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind(address)
@@ -145,6 +147,8 @@ def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]
 
 def open_unix(config: Config) -> Listener:
     path = Path(config["unixsocket"])
+    if sys.platform == "win32":
+        raise refusal("a Unix socket")
     if path.is_socket():
         path.unlink()  # redis-server, too, takes it for one that a killed server left behind
     elif path.exists():

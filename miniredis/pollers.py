@@ -115,4 +115,6 @@ def has_poller() -> bool:
 
 def new_poller() -> Poller:
     """The best poller of this platform: epoll on Linux, kqueue on macOS and the BSDs."""
-    return EpollPoller() if sys.platform == "linux" else SelectorPoller(selectors.DefaultSelector())
+    if sys.platform == "linux":
+        return EpollPoller()
+    return SelectorPoller(selectors.DefaultSelector())

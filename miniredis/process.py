@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
-import resource
 import selectors
 import sys
 from pathlib import Path
@@ -12,6 +12,9 @@ from pathlib import Path
 from .clock import Machine
 from .engine import Environment
 from .scripting import new_interpreter
+
+with contextlib.suppress(ImportError):  # on Windows
+    import resource
 
 __all__ = ["this_process"]
 
@@ -31,7 +34,9 @@ def this_process() -> Environment:
 
 
 def resident_memory() -> int:
-    """Resident memory of this process in bytes; its peak where the system tells only that."""
+    """Resident memory of this process in bytes; its peak where the system tells only that; 0 on Windows."""
+    if sys.platform == "win32":
+        return 0
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * resource.getpagesize()
@@ -42,5 +47,8 @@ def resident_memory() -> int:
 
 def cpu_seconds() -> tuple[float, float]:
     """Processor time of this process in seconds: in the system, and in user mode."""
+    if sys.platform == "win32":
+        times = os.times()
+        return times.system, times.user
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_stime, usage.ru_utime

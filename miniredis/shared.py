@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["join"]
 
+assert sys.platform != "win32"  # where there is no such lock, and no such socket
+
 LOCK: Final = "miniredis.lock"
 SOCKET: Final = "miniredis.sock"
 
@@ -223,7 +225,7 @@ class Servers:
         with self._lock:
             there, known = path.stat(), self._folders.get(path)
             if known is None or not is_same(known, there):
-                self._folders[path] = known = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                self._folders[path] = known = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             return known
 
     def before_fork(self) -> None:
@@ -258,7 +260,7 @@ def locked(path: Path) -> int:
     Raises:
         BlockingIOError: another process has the lock.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.truncate(descriptor, 0)

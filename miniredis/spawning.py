@@ -29,10 +29,9 @@ from .recordings import Call, Recording
 from .remote import RemoteServer
 from .rules import Faults, Rule
 from .tick_runner import PARENTS
+from .windows import refusal
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     import trio
 
     from .engine.fault_rules import Fault
@@ -107,6 +106,8 @@ def spawn(
         TypeError, ConfigurationError, ValueError, DamagedFileError, BlockingIOError, OSError: as ``start``.
         RuntimeError: the process ended before it could serve.
     """
+    if sys.platform == "win32":
+        raise refusal("spawn")
     check_loop("spawn", loop)
     if "engine" in directives:
         raise TypeError("spawn() takes no engine: it cannot go to another process")
@@ -136,7 +137,7 @@ class Child:
         self._pid = os.getpid()
         self._forgotten: list[int] = []
         with theirs:
-            self._process = start_python(theirs)
+            self._process = start_python(theirs.fileno())
         leave_to_parent_on_fork(self)
 
     @property
@@ -213,15 +214,15 @@ class Child:
         self._process.returncode = 0  # not to be waited for here
 
 
-def start_python(channel: Connection) -> subprocess.Popen[bytes]:
-    """A Python that has what this one has imported from, and answers on its standard input.
+def start_python(descriptor: int) -> subprocess.Popen[bytes]:
+    """A Python that has what this one has imported from, and answers on a socket as its standard input.
 
     It has a process group of its own: a Ctrl-C at the terminal is for the program, which may need its server.
     """
     places = os.pathsep.join(place or str(Path.cwd()) for place in sys.path)
     return subprocess.Popen(
         [sys.executable, "-m", "miniredis.spawned"],
-        stdin=channel.fileno(),
+        stdin=descriptor,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": places, "PYTHONSAFEPATH": "1"},
         process_group=0,

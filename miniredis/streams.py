@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -155,8 +156,9 @@ class StreamConnection:
         self._more = trio.Event()
         self._scope = trio.CancelScope()
         # read and written directly, without Trio, while a script blocks the loop;
-        # its descriptor is -1 once the stream is closed
-        self._socket = stream.socket if isinstance(stream, trio.SocketStream) else None
+        # its descriptor is -1 once the stream is closed; Windows cannot do that with a descriptor
+        is_direct = sys.platform != "win32" and isinstance(stream, trio.SocketStream)
+        self._socket = stream.socket if is_direct else None  # type: ignore[attr-defined]
 
     async def run(self) -> None:
         """Receives and sends until either side hangs up."""
@@ -213,7 +215,8 @@ class StreamConnection:
                 await trio.lowlevel.wait_writable(plain)
 
     def _send_some(self, plain: trio.socket.SocketType) -> None:
-        self._unsent.send(partial(os.writev, plain.fileno()))
+        if sys.platform != "win32":  # where it is never called
+            self._unsent.send(partial(os.writev, plain.fileno()))
 
     def read_at_once(self, now: Instant) -> None:
         """Reads what has arrived, without Trio; reads nothing while the client's own script runs."""

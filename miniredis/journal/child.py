@@ -6,12 +6,14 @@ import contextlib
 import errno
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable
 from typing import Final
 
 from ..clock import Machine
+from ..windows import refusal
 
 __all__ = ["Child", "check_server_lives"]
 
@@ -73,7 +75,7 @@ class Child:
 
     def kill(self) -> None:
         """Ends it before it is done, and waits until it is gone."""
-        if not self._is_over:
+        if not self._is_over and sys.platform != "win32":
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)  # until the thread has waited for it, its number is its own
         self._thread.join()
@@ -86,6 +88,8 @@ def check_server_lives(server: int) -> None:
 
 
 def fork() -> int:
+    if sys.platform == "win32":
+        raise refusal("a snapshot beside the server")
     # Python warns that threads may hold locks; the work uses none. The filter stays: to take it away again
     # could take away that of another thread.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning, __name__)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import fcntl
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
+
+from ..windows import refusal
+
+with contextlib.suppress(ImportError):  # on Windows
+    import fcntl
 
 __all__ = ["Disk", "File", "InputFile"]
+
+BINARY: Final = getattr(os, "O_BINARY", 0)
+"""Without it, Windows takes files for text."""
 
 
 class File:
@@ -25,7 +34,7 @@ class File:
 
     def __init__(self, path: Path, flags: int) -> None:
         self._path = path
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, 0o644)
+        self._descriptor = os.open(path, os.O_WRONLY | BINARY | flags, 0o644)
         self.size = os.fstat(self._descriptor).st_size
 
     def write(self, data: bytes | memoryview) -> None:
@@ -59,7 +68,7 @@ class InputFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = os.open(path, os.O_RDONLY | BINARY)
         self.size = os.fstat(self._descriptor).st_size
 
     def read(self, most: int) -> bytes:
@@ -79,7 +88,8 @@ class InputFile:
 
 def release(descriptor: int) -> None:
     """Gives up a lock at once, even if a program that is being started has a copy of the descriptor."""
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    if sys.platform != "win32":
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
@@ -129,8 +139,10 @@ class Disk:
         path.unlink()
 
     def sync_folder(self, path: Path) -> None:
-        """Makes durable which files a folder has."""
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        """Makes durable which files a folder has; Windows cannot."""
+        if sys.platform == "win32":
+            return
+        descriptor = os.open(path, os.O_RDONLY | BINARY)
         try:
             os.fsync(descriptor)
         finally:
@@ -150,7 +162,9 @@ class Disk:
 
     def lock(self, folder: Path) -> int:
         """Keeps a folder to this process until the descriptor is closed; ``BlockingIOError`` if held."""
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        if sys.platform == "win32":
+            raise refusal("an append-only file")
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
