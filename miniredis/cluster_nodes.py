@@ -25,12 +25,13 @@ class ClusterNode(Server):
     """A node of a ``Cluster``: a ``Server`` that can be killed and restarted.
 
     Attributes:
+        cluster: whose node it is.
         number: its place in ``cluster.nodes``.
     """
 
     def __init__(self, cluster: Cluster, number: int) -> None:
         self.number = number
-        self._cluster = cluster
+        self.cluster = cluster
         self._member: Node | None = None
         self._ended = trio.Event()
 
@@ -45,12 +46,12 @@ class ClusterNode(Server):
     def primary(self) -> ClusterNode | None:
         """The primary whose replica it is; None for a primary."""
         primary = self.member.primary
-        return None if primary is None else self._cluster._node(primary)
+        return None if primary is None else self.cluster._node(primary)
 
     @property
     def slots(self) -> list[int]:
         """The slots that it has; none for a replica."""
-        owners = self._cluster._topology.owners
+        owners = self.cluster._topology.owners
         return [slot for slot, owner in enumerate(owners) if owner is self._member]
 
     @property
@@ -60,11 +61,11 @@ class ClusterNode(Server):
 
     def fast_forward(self, seconds: float | Decimal) -> None:
         """The same as ``Cluster.fast_forward``: all nodes have one clock."""
-        self._cluster.fast_forward(seconds)
+        self.cluster.fast_forward(seconds)
 
     def stop(self) -> None:
         """The same as ``Cluster.kill``."""
-        self._cluster.kill(self)
+        self.cluster.kill(self)
 
     # For its cluster
 

@@ -336,6 +336,9 @@ class Cluster:
             options["dir"] = Path(options["dir"]) / f"node-{node.number}"
         config = checked_config("cluster", {**options, "cluster_enabled": "yes"}, version=self._version)
         engine = Engine(config, self._clock.now(), secrets.randbits(64))
+        if node.has_run:  # before clients come, who must not find a cluster of one node that has all slots
+            assert engine.cluster is not None
+            engine.cluster.join(self._topology, node.member)
         await self._nursery.start(partial(self._run_node, node, engine))
 
     async def _run_node(self, node: ClusterNode, engine: Engine, task_status: Any) -> None:
@@ -365,11 +368,8 @@ class Cluster:
         self._align()
 
     async def _restart(self, node: ClusterNode) -> None:
-        member = node.member
         await self._start(node)
-        member.has_failed = False
-        node.membership.join(self._topology, member)
-        self._topology.changed()
+        self._topology.come_back(node.member)
         self._align()
         await self._catch_up()
 

@@ -305,12 +305,15 @@ def redis_server() -> Path:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of three."""
-    from .sentinels_and_clusters import cluster  # which takes its servers from here
+@pytest.fixture(scope="module", params=["miniredis", "redis-server"])
+def nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of three, of each kind."""
+    from .sentinels_and_clusters import cluster, our_cluster  # which take their servers from here
 
     with contextlib.ExitStack() as stack:
+        if request.param == "miniredis":
+            yield stack.enter_context(our_cluster(3))
+            return
         try:
             three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
         except NoRealRedisError as error:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import redis
 
+import miniredis
 from conformance.targets import find_real_redis
 from conformance.targets.processes import at_free_port
 from pressure import ServerReplyError
@@ -128,8 +129,8 @@ class Cluster:
     """Nodes that share the slots."""
 
     def __init__(self, folder: Path, stack: ExitStack, size: int) -> None:
-        self.nodes = []
-        self.buses = []
+        self.nodes: list[Any] = []
+        self.buses: list[int] = []
         for number in range(size):
             (folder / f"node{number}").mkdir()
             self.buses.append(free_port())
@@ -147,6 +148,7 @@ class Cluster:
         until(lambda: all(map(self.is_whole, range(size))), "is the cluster up")
 
     def ask(self, number: int, *words: str | int) -> Any:
+        """A node's reply."""
         with redis.Redis(port=self.nodes[number].port, decode_responses=True) as client:
             return execute(client, *words)
 
@@ -176,7 +178,25 @@ class Cluster:
             self.ask(number, "CLUSTER", "SETSLOT", slot, "NODE", owner)
 
 
+class OurCluster(Cluster):
+    """The same in this process."""
+
+    def __init__(self, cluster: miniredis.Cluster) -> None:
+        self.nodes: list[Any] = list(cluster.nodes)
+        self.handle = cluster
+
+    def give(self, slot: int, to: int) -> None:
+        """Hands a slot to another node."""
+        self.handle.move_slots([slot], self.handle.nodes[to])
+
+
 @contextmanager
 def cluster(folder: Path, size: int) -> Iterator[Cluster]:
     with ExitStack() as stack:
         yield Cluster(folder, stack, size)
+
+
+@contextmanager
+def our_cluster(size: int) -> Iterator[OurCluster]:
+    with miniredis.cluster(size) as nodes:
+        yield OurCluster(nodes)

@@ -5,16 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import redis
 import redis.asyncio.sentinel
 import redis.sentinel
 
+import miniredis
 from conformance.clients.flavours import FLAVOURS as CLIENTS
-from pressure import OutcomeUnknownError, Queue, QueueDoesNotExistError, ServerReplyError
+from pressure import (
+    ConnectionFailedError,
+    OutcomeUnknownError,
+    Queue,
+    QueueDoesNotExistError,
+    ServerReplyError,
+)
 from pressure.cli import main
 from pressure.protocol import Context, exists
 
@@ -22,6 +30,7 @@ from .conftest import Server, Task, execute, free_port, until, waiting
 from .runs import in_and_out, refused
 from .sentinels_and_clusters import SERVICE, Cluster, Sentinel, Watched, after_failover, answers, watched
 
+T = TypeVar("T")
 Run = Callable[..., Any]
 FLAVOURS: dict[str, Any] = {**CLIENTS}
 
@@ -194,6 +203,51 @@ def test_all_connections_to_a_node_that_lost_the_slot_are_dropped(nodes: Cluster
         with pytest.raises(ServerReplyError, match="MOVED"):
             queue.exists()
         assert not queue.exists()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_queue_survives_slots_that_move_and_nodes_that_die(flavour: str) -> None:
+    """Two queue objects, which hear of it by one error each at most; each value comes once, in order."""
+    with miniredis.cluster(3, replicas=1) as cluster, ExitStack() as stack:
+        puts, gets = (FLAVOURS[flavour]("{bar}", url=cluster.cluster_url) for _ in range(2))
+        for queue in (puts, gets):
+            stack.callback(queue.disconnect)
+        puts.create()
+        puts.put(b"0")
+        for number, disturb in enumerate(
+            [move, cluster.failover, kill, move, kill, cluster.failover], start=1
+        ):
+            disturb(cluster.node_of("{bar}"))
+            after_redirection(partial(puts.put, b"%d" % number))
+            assert after_redirection(gets.get) == b"%d" % (number - 1)
+
+
+def move(home: miniredis.ClusterNode) -> None:
+    """The slot of {bar} moves to the next primary."""
+    cluster = home.cluster
+    cluster.move_slots(
+        [cluster.slot_of("{bar}")], next(each for each in cluster.primaries if each is not home)
+    )
+
+
+def kill(home: miniredis.ClusterNode) -> None:
+    """The node dies, its replica takes over, and it comes back."""
+    home.cluster.wait_for_replicas()
+    home.cluster.kill(home)
+    home.cluster.failover(home)
+    home.cluster.restart(home)
+
+
+def after_redirection(work: Callable[[], T]) -> T:
+    """At most one error: the queue object asks the former node, or over a connection that is gone."""
+    try:
+        return work()
+    except ServerReplyError as error:
+        if error.code != "MOVED":
+            raise
+    except ConnectionFailedError:
+        pass
+    return work()
 
 
 def test_a_cluster_that_is_down_is_an_error(run: Run, start_server: Callable[..., Server]) -> None:

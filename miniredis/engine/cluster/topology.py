@@ -29,6 +29,7 @@ class Node:
         epoch: the version of what the node says about its slots.
         primary: whose replica it is; None for a primary.
         has_failed: the other nodes know that it is down.
+        successor: who took its slots while it was down; None otherwise.
         replication: how far its data are; None if nobody knows.
     """
 
@@ -39,6 +40,7 @@ class Node:
         self.epoch = 0
         self.primary: Node | None = None
         self.has_failed = False
+        self.successor: Node | None = None
         self.replication: Replication | None = None
 
     @property
@@ -69,10 +71,10 @@ class Node:
     @property
     def is_loading(self) -> bool:
         """Whether it is a replica that has no data of its primary yet."""
-        replication = self.replication
-        if self.primary is None or replication is None:
+        if self.primary is None or self.replication is None:
             return False
-        return not replication.history.offset and replication.upstream.link.session is None
+        link = self.replication.upstream.link
+        return link.session is None and link.down_since is None
 
     @property
     def health(self) -> bytes:
@@ -166,11 +168,16 @@ class Topology:
         return True
 
     def promote(self, replica: Node) -> None:
-        """A replica takes the place of its primary, which becomes its replica, as do the others."""
+        """A replica takes the place of its primary, which becomes its replica, as do the others.
+
+        A primary that is down stays one without slots until it comes back.
+        """
         former = replica.primary
         assert former is not None
         replica.primary = None
         self.follow(former, replica)
+        if former.has_failed:
+            former.primary, former.successor = None, replica
         self.epoch += 1
         replica.epoch = self.epoch
         self.assign([slot for slot, owner in enumerate(self.owners) if owner is former], replica)
@@ -179,6 +186,14 @@ class Topology:
         """A node and its replicas are replicas of another node from now on."""
         for each in (node, *self.replicas_of(node)):
             each.primary = primary
+
+    def come_back(self, node: Node) -> None:
+        """A node is up again; if another one has taken its slots, it is the replica of that one."""
+        node.has_failed = False
+        if node.successor is not None:
+            self.follow(node, node.successor.primary or node.successor)
+            node.successor = None
+        self.changed()
 
     def changed(self) -> None:
         """Slots have other owners now, or nodes another state."""

@@ -132,7 +132,12 @@ def cluster_nodes(session: Session, args: list[bytes]) -> Reply:
 def line_about(cluster: Membership, node: Node, now: int) -> bytes:
     """A node in the layout of CLUSTER NODES; others have answered a ping just now."""
     is_self = node is cluster.node
-    flags = [b"myself"] * is_self + [b"slave" if node.primary else b"master"] + [b"fail"] * node.has_failed
+    flags = (
+        [b"myself"] * is_self
+        + [b"slave" if node.primary else b"master"]
+        + [b"fail"] * node.has_failed
+        + [b"nofailover"] * (node.config["cluster-replica-no-failover"] == "yes")
+    )
     head = b"%b %b@%d %b %b 0 %d %d %b" % (
         node.name,
         node.address,

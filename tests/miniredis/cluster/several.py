@@ -92,9 +92,11 @@ class Nodes:
 
 
 @contextmanager
-def our_nodes() -> Iterator[Nodes]:
+def our_nodes(**directives: str) -> Iterator[Nodes]:
     """A cluster in this process."""
-    with miniredis.cluster(PRIMARIES, replicas=1) as cluster:
+    with miniredis.cluster(
+        PRIMARIES, replicas=1, clock=None, loop=None, version=None, **directives
+    ) as cluster:
         yield Nodes([(node.host, node.port) for node in cluster.nodes], cluster)
 
 

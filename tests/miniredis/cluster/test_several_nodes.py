@@ -30,11 +30,12 @@ def real(redis_7_0: Address) -> Iterator[Nodes]:
 
 
 def test_nodes_answer_as_real_ones(ours: Nodes, real: Nodes) -> None:
-    def compare(conversation: str) -> None:
-        for (line, mine), (_, theirs) in zip(ours.play(conversation), real.play(conversation), strict=True):
-            assert mine == theirs, line
+    check_each(CONVERSATIONS, lambda conversation: compare(conversation, ours, real))
 
-    check_each(CONVERSATIONS, compare)
+
+def compare(conversation: str, ours: Nodes, real: Nodes) -> None:
+    for (line, mine), (_, theirs) in zip(ours.play(conversation), real.play(conversation), strict=True):
+        assert mine == theirs, line
 
 
 def test_shards_are_told_as_by_real_nodes(ours: Nodes, real: Nodes) -> None:
@@ -113,3 +114,120 @@ def test_messages_reach_subscribers_of_all_nodes_and_shard_messages_those_of_the
             for client in listeners:
                 assert client.get(len(expected)) == expected
                 assert ask(client, [b"PING"]) == encoded("pong", "")  # and not twice
+
+
+WITHOUT_A_NODE = """
+    1: CLUSTER INFO
+    1: CLUSTER NODES
+    3: CLUSTER NODES
+    1: CLUSTER SLOTS
+    1: GET {bar}
+    1: GET {foo}
+    2: GET {foo}
+    2: SPUBLISH {foo} x
+    2: EVAL "return redis.call('get', '{foo}')" 0
+    2: EVAL "return 1" 0
+    2: PING
+    2: MULTI
+    2: SET {foo} v
+    2: EXEC
+    3: READONLY
+    3: GET {bar}
+    3: CLUSTER FAILOVER
+    4: CLUSTER REPLICAS $0
+    2: CONFIG SET cluster-allow-reads-when-down yes
+    2: GET {foo}
+    2: SET {foo} v
+    2: EVAL "return redis.call('set', '{foo}', 'v')" 0
+    2: EVAL "return redis.call('get', '{foo}')" 0
+    2: CONFIG SET cluster-allow-pubsubshard-when-down no
+    2: SPUBLISH {foo} x
+"""
+
+WITH_ANOTHER_IN_ITS_PLACE = """
+    1: CLUSTER INFO
+    1: CLUSTER NODES
+    3: CLUSTER NODES
+    1: CLUSTER SLOTS
+    1: GET {bar}
+    3: GET {bar}
+    3: SET {bar} v
+    3: CLUSTER FAILOVER
+"""
+
+
+def test_nodes_answer_as_real_ones_when_one_has_died_and_when_its_replica_takes_over(
+    redis_7_0: Address,
+) -> None:
+    quick = "--cluster-node-timeout", "500", "--cluster-replica-no-failover", "yes"
+    with our_nodes(cluster_replica_no_failover="yes") as ours, real_nodes(*quick) as real:
+        for nodes in (ours, real):
+            with nodes.client(0) as client:
+                client.send(b"SHUTDOWN NOSAVE\r\n")
+                assert client.get(1) == b""
+        until(lambda: all(seen_dead(nodes) for nodes in (ours, real)), "have all nodes noticed")
+        compare(WITHOUT_A_NODE, ours, real)
+        for nodes in (ours, real):
+            assert nodes.ask(3, "CLUSTER FAILOVER TAKEOVER") == b"+OK\r\n"
+        until(lambda: all(seen_replaced(nodes) for nodes in (ours, real)), "have all nodes noticed")
+        compare(WITH_ANOTHER_IN_ITS_PLACE, ours, real)
+
+
+def seen_dead(nodes: Nodes) -> bool:
+    return all(
+        b"state:fail" in nodes.ask(number, "CLUSTER INFO")
+        and b"master,fail," in nodes.ask(number, "CLUSTER NODES")
+        for number in range(1, 6)
+    )
+
+
+def seen_replaced(nodes: Nodes) -> bool:
+    return all(
+        b"state:ok" in nodes.ask(number, "CLUSTER INFO")
+        and b"disconnected\n" in nodes.ask(number, "CLUSTER NODES")
+        for number in range(1, 6)
+    )
+
+
+AFTER_A_FAILOVER = """
+    0: CLUSTER NODES
+    1: CLUSTER NODES
+    1: CLUSTER SLOTS
+    0: GET {bar}
+    1: GET {bar}
+    3: SET {bar} v
+    3: WAIT 1 0
+    0: READONLY
+    0: GET {bar}
+    0: SET {bar} w
+    0: CLUSTER SETSLOT 5061 STABLE
+    3: DEL {bar}
+    0: CLUSTER FAILOVER FORCE TAKEOVER
+"""
+
+
+def test_a_primary_and_its_replica_change_places_as_real_ones(ours: Nodes, real: Nodes) -> None:
+    """A client that is blocked on the former primary is told, and hung up on."""
+    for nodes in (ours, real):
+        with nodes.client(0) as blocked:
+            blocked.send(b"BLPOP {bar}list 0\r\n")
+            until(lambda nodes=nodes: b"blocked_clients:1" in nodes.ask(0, "INFO clients"))  # type: ignore[misc]
+            change_places(nodes, 0, 3)
+            assert blocked.get(1 << 16) == (
+                b"-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)\r\n"
+            )
+    compare(AFTER_A_FAILOVER, ours, real)
+    for nodes in (ours, real):
+        change_places(nodes, 3, 0)
+
+
+def change_places(nodes: Nodes, primary: int, replica: int) -> None:
+    assert nodes.ask(replica, "CLUSTER FAILOVER") == b"+OK\r\n"
+    seen = b"<node-%d> %b <node-%d>"
+
+    def is_known(number: int) -> bool:
+        told = nodes.comparable(nodes.ask(number, "CLUSTER NODES"))
+        return any(seen % (primary, flags, replica) in told for flags in (b"slave", b"myself,slave"))
+
+    until(lambda: all(map(is_known, range(6))), "do all nodes know")
+    until(lambda: b"status:up" in nodes.ask(primary, "INFO replication"), "does the former primary follow")
