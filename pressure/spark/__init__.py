@@ -27,6 +27,7 @@ from pressure.spark.errors import (
     PayloadError,
     PipelineError,
     RowsGoneError,
+    ServerRollbackError,
     SetupError,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "PipelineError",
     "PressureDataSource",
     "RowsGoneError",
+    "ServerRollbackError",
     "SetupError",
     "finish",
     "register",

@@ -80,6 +80,7 @@ class PressureDataSource(DataSource):
                 "leave rowsPerBatch and maxBytesPerBatch out to drain the queue, or use Spark 4.2 or newer",
                 stacklevel=1,
             )
+        _warn_of_weaknesses(self._chosen)
         return StreamReader(self._chosen, _checked(schema, self._chosen))
 
     def writer(self, schema: StructType, overwrite: bool) -> Writer:
@@ -100,6 +101,8 @@ class PressureDataSource(DataSource):
                 "a queue cannot be written with outputMode('complete'); use 'append' or 'update'"
             )
         _check_writing(self._chosen, schema)
+        if self._chosen.delivery == "exactly_once":
+            _warn_of_weaknesses(self._chosen)
         return StreamWriter(self._chosen)
 
 
@@ -107,6 +110,20 @@ def _check_server(options: Options, *, reading: bool = False) -> None:
     server = QueueServer(replace(options, retry=0.0))
     try:
         server.check(reading=reading)
+    finally:
+        server.close()
+
+
+def _warn_of_weaknesses(options: Options) -> None:
+    server = QueueServer(replace(options, retry=0.0))
+    try:
+        if found := server.weaknesses():
+            warnings.warn(
+                f"queue {server.places.keys}: exactly once is as strong as its server, which has {found}; "
+                "set appendonly yes, appendfsync always and maxmemory-policy noeviction, or see the guide "
+                "for what a power loss may cost",
+                stacklevel=2,
+            )
     finally:
         server.close()
 
@@ -228,7 +245,8 @@ class StreamReader(DataSourceStreamReader, _Draining):
             return []
         self._row(start)
         self._row(end)
-        parts = slices(low, high, self._options.partitions)
+        low = max(low, self._source.state.renumbered)
+        parts = slices(low, high, self._options.partitions) if low < high else []
         return [InputPartition((self._source.state, first, last)) for first, last in parts]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pressure.errors import PressureError
 
-__all__ = ["NotDeliveredError", "OptionError", "PayloadError", "PipelineError", "RowsGoneError", "SetupError"]
+__all__ = [
+    "NotDeliveredError",
+    "OptionError",
+    "PayloadError",
+    "PipelineError",
+    "RowsGoneError",
+    "ServerRollbackError",
+    "SetupError",
+]
 
 
 class OptionError(ValueError, PressureError):
@@ -31,6 +39,10 @@ class SetupError(PressureError):
 
 class RowsGoneError(PressureError):
     """Rows that a query needs are gone: they were acknowledged, put back or dropped; the text says which."""
+
+
+class ServerRollbackError(RowsGoneError):
+    """The server has lost changes that Spark holds as done, as after a power loss; the text says which."""
 
 
 class NotDeliveredError(PressureError):

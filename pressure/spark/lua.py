@@ -87,7 +87,22 @@ if not id or claimed - first ~= count then
 end
 call('HDEL', source, 'paused')
 call('HSET', source, 'by', me)
-return {'ok', id, first, claimed}
+return {'ok', id, first, claimed, tonumber(call('HGET', source, 'renumbered') or 0)}
+"""
+)
+
+#: Give the rows that are claimed, and those that will be, numbers from a row on that the server does not know
+#: any more. ARGV: the owner, the row. Returns the row after those that are claimed.
+RENUMBER: Final = Step(
+    _STREAMS
+    + _SAME_OWNER
+    + b"""
+for _, name in ipairs(call('HKEYS', source)) do
+  if string.sub(name, 1, 6) == 'bytes ' then call('HDEL', source, name) end
+end
+local after = tonumber(ARGV[2]) + call('LLEN', pending)
+call('HSET', source, 'first', ARGV[2], 'claimed', after, 'renumbered', ARGV[2])
+return {'ok', after}
 """
 )
 
@@ -179,15 +194,17 @@ PAUSE: Final = Script(
 )
 
 #: Decide which lists make up a batch. KEYS: the writer's marker, then the staged lists. ARGV: the batch, for
-#: how many milliseconds to keep it, then the id and the length of each list. Returns the lists to move: those
-#: of this batch, or of an earlier one that was decided and not completed.
+#: how many milliseconds to keep it, the server's run id, what to do after a rollback, then the id and the
+#: length of each list. Returns the lists to move: those of this batch, or of an earlier one that was decided
+#: and not completed. If batches are missing, and the server's process is another one since, it has lost them:
+#: then it also returns the last batch before them.
 DECIDE: Final = Script(
     b"""
 local call, marker, batch, kept = redis.call, KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local known = call('HMGET', marker, 'done', 'batch', 'lists')
 local done, current, lists = tonumber(known[1]), tonumber(known[2]), known[3]
 local mine = {}
-for at = 2, #KEYS do mine[at - 1] = ARGV[1 + 2 * (at - 1)] end
+for at = 2, #KEYS do mine[at - 1] = ARGV[3 + 2 * (at - 1)] end
 local function drop()
   for at = 2, #KEYS do
     if not (lists and string.find(lists, mine[at - 1], 1, true)) then call('UNLINK', KEYS[at]) end
@@ -205,13 +222,16 @@ if current then
 end
 for at = 2, #KEYS do
   local length = call('LLEN', KEYS[at])
-  if length ~= tonumber(ARGV[2 + 2 * (at - 1)]) then return {'gone', at - 2, length} end
+  if length ~= tonumber(ARGV[4 + 2 * (at - 1)]) then return {'gone', at - 2, length} end
 end
+local run = call('HGET', marker, 'run')
+local lost = done and batch > done + 1 and run and run ~= '' and run ~= ARGV[3]
+if lost and ARGV[4] ~= 'resume' then return {'back', done} end
 for at = 2, #KEYS do call('PEXPIRE', KEYS[at], kept) end
 lists = table.concat(mine, ' ')
-call('HSET', marker, 'batch', batch, 'lists', lists, 'moved', 0)
+call('HSET', marker, 'batch', batch, 'lists', lists, 'moved', 0, 'run', ARGV[3])
 call('PEXPIRE', marker, kept)
-return {'go', batch, lists}
+return {'go', batch, lists, lost and done or nil}
 """
 )
 

@@ -22,6 +22,7 @@ FORMATS: Final = ("binary", "text", "json")
 DELIVERIES: Final = ("exactly_once", "plain")
 MALFORMED: Final = ("fail", "null", "keep")
 MISSING: Final = ("fail", "empty")
+ROLLBACKS: Final = ("fail", "resume")
 
 #: The most rows of a micro-batch by default, and about how many bytes, if Spark can limit them.
 ROWS: Final = 250_000
@@ -53,6 +54,7 @@ class Options:
         key: The column by which rows are sorted before they are put; None to keep their order.
         timeout: Seconds to wait for room or for a role without any progress.
         retry: For how many seconds to try again while the server cannot be reached.
+        rollback: One of ``ROLLBACKS``: what to do when the server has lost changes that Spark holds as done.
         lease: For how many seconds a query that does not renew its lease keeps the queue.
         expire: Seconds after which staged rows that were not committed are dropped.
         writer: The name of a batch write: a write is done once for each name. None for a new name.
@@ -78,6 +80,7 @@ class Options:
     key: str | None = None
     timeout: float = 60.0
     retry: float = 60.0
+    rollback: str = "fail"
     lease: float = 10.0
     expire: float = 86_400.0
     writer: str | None = None
@@ -181,6 +184,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "key": Option("key", _text),
     "timeout": Option("timeout", _seconds),
     "retry": Option("retry", _seconds_or_none),
+    "onServerRollback": Option("rollback", _one_of(ROLLBACKS)),
     "lease": Option("lease", _seconds),
     "expire": Option("expire", _seconds),
     "writer": Option("writer", _name),

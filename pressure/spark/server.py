@@ -38,6 +38,8 @@ T = TypeVar("T")
 
 #: Error replies of a server that may soon be fit.
 _UNFIT: Final = frozenset({"LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "TRYAGAIN"})
+#: What the server must be set to, so that it keeps what it has acknowledged.
+_DURABLE: Final = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
 #: The first and the longest pause (seconds) between two attempts.
 SHORTEST: Final = 0.05
 LONGEST: Final = 2.0
@@ -170,6 +172,21 @@ class QueueServer:
                 f"{self.places.kind} queue"
             )
 
+    @property
+    def run_id(self) -> str:
+        """Identifies the process of the server; "" if it does not say."""
+        found = self.reply_to(b"INFO", b"server")
+        lines = found.decode(errors="replace").splitlines() if isinstance(found, bytes) else []
+        return next((line.partition(":")[2] for line in lines if line.startswith("run_id:")), "")
+
+    def weaknesses(self) -> str:
+        """The settings, of those that the server tells, by which it may lose what it has acknowledged."""
+        replies = (self.reply_to(b"CONFIG", b"GET", name.encode()) for name in _DURABLE)
+        found = {
+            name: reply[1].decode() for name, reply in zip(_DURABLE, replies, strict=True) if _told(reply)
+        }
+        return ", ".join(f"{name} {value}" for name, value in found.items() if value != _DURABLE[name])
+
     def length(self) -> int:
         """How many rows are in the queue at this moment."""
         return self.run(partial(_LENGTHS[self.backend], self.places.main))
@@ -182,6 +199,10 @@ class QueueServer:
     def close(self) -> None:
         """Close the connections."""
         self._driver.connections.disconnect()
+
+
+def _told(reply: Reply) -> bool:
+    return isinstance(reply, list) and len(reply) == 2
 
 
 def _length_of_list(main: bytes) -> Operation[int]:

@@ -15,6 +15,7 @@ Rules:
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,7 +23,7 @@ from typing import Any, Final
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
 from pressure.identity import released
 from pressure.pool import HOLDS
-from pressure.spark.errors import NotDeliveredError, RowsGoneError
+from pressure.spark.errors import NotDeliveredError, RowsGoneError, ServerRollbackError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
@@ -127,6 +128,7 @@ class Sink:
         """Put a batch into the queue unless it was put before; returns how many rows this call put.
 
         Raises:
+            ServerRollbackError: The server has lost earlier batches.
             NotDeliveredError: The queue was full, or the producer role was held, until the timeout.
             RowsGoneError: Staged rows are gone; nothing was put.
             QueueDoesNotExistError: The queue was deleted.
@@ -143,11 +145,17 @@ class Sink:
                     f"queue {self._queue}: batch {batch} is refused, as another run of this query has begun "
                     f"batch {rest[0]}"
                 )
+            if status == b"back":
+                raise ServerRollbackError(
+                    f"{self._lost(rest[0], batch)}; onServerRollback=resume goes on without them"
+                )
             if status == b"gone":
                 raise RowsGoneError(
                     f"queue {self._queue}: of {staged[rest[0]].rows} staged rows, {rest[1]} are left; "
                     "the option expire is too short, or the server has lost them"
                 )
+            if len(rest) > 2:
+                warnings.warn(self._lost(rest[2], batch), stacklevel=1)
             put += self._finish(marker, rest[0], rest[1])
             if rest[0] == batch:
                 return put
@@ -167,6 +175,12 @@ class Sink:
         self._server.script(END, (marker,), batch, round(KEPT * 1000))
         return put
 
+    def _lost(self, done: int, batch: int) -> str:
+        return (
+            f"queue {self._queue}: the server has gone back, as after a power loss: it has lost the batches "
+            f"{done + 1} to {batch - 1} of this query, which Spark holds as put"
+        )
+
     @property
     def _queue(self) -> object:
         return self._server.places.keys
@@ -175,7 +189,8 @@ class Sink:
         some = [each for each in staged if each.rows]
         words = [word for each in some for word in (each.id, each.rows)]
         keys = (marker, *(self._stage(each.id) for each in some))
-        reply: list[Any] = self._server.script(DECIDE, keys, batch, round(KEPT * 1000), *words)
+        run, resume = self._server.run_id, self.options.rollback
+        reply: list[Any] = self._server.script(DECIDE, keys, batch, round(KEPT * 1000), run, resume, *words)
         return reply
 
     def _move(self, marker: bytes, batch: int, lists: Sequence[str]) -> int:

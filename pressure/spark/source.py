@@ -13,6 +13,7 @@ Rules:
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,8 +21,8 @@ from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
 from pressure.protocol.commands import atomic
-from pressure.spark.errors import RowsGoneError
-from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE, Step
+from pressure.spark.errors import RowsGoneError, ServerRollbackError
+from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE, RENUMBER, Step
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
@@ -48,11 +49,14 @@ class State:
         id: Identifies the stream among all streams of this queue.
         first: The number of the first row that is not acknowledged.
         claimed: The number of the next row that will be claimed.
+        renumbered: The row from which on rows were numbered anew after a rollback of the server; else 0.
+            There are no rows before it.
     """
 
     id: str
     first: int
     claimed: int
+    renumbered: int = 0
 
 
 class Source:
@@ -93,7 +97,7 @@ class Source:
         if status != b"ok":
             self.release()
             raise self._problem(status, rest[0])
-        self._state = State(rest[0].decode(), int(rest[1]), int(rest[2]))
+        self._state = State(rest[0].decode(), *map(int, rest[1:]))
         return self._state
 
     def _step(self, step: Step, *args: str | int) -> list[Any]:
@@ -126,14 +130,37 @@ class Source:
 
     def check(self, id: str, row: int) -> None:  # noqa: A002, it is one
         """Raises RowsGoneError for an offset that is not of this stream, or whose rows were acknowledged."""
+        if id == self.state.id and row > self.state.claimed:
+            self._go_on_at(row)
         state = self.state
-        if id != state.id or row > state.claimed:
+        if id != state.id:
             raise self._problem(b"other", b"")
-        if row < state.first:
+        if state.renumbered <= row < state.first:
             raise RowsGoneError(
                 f"queue {self._server.places.keys}: the checkpoint begins at row {row}, but the rows "
                 f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
+
+    def _go_on_at(self, row: int) -> None:
+        """Go on after the server went back: it does not know this row, which the query has seen."""
+        if self.options.rollback != "resume":
+            raise ServerRollbackError(
+                f"{self._gone_back(row)}; onServerRollback=resume reads what is in the queue, some of it "
+                "perhaps for the second time"
+            )
+        warnings.warn(self._gone_back(row), stacklevel=1)
+        status, after = self._step(RENUMBER, row)[:2]
+        if status != b"ok":
+            raise self._problem(status, after)
+        self._state = replace(self.state, first=row, claimed=int(after), renumbered=row)
+
+    def _gone_back(self, row: int) -> str:
+        claimed = self.state.claimed
+        return (
+            f"queue {self._server.places.keys}: the server has gone back, as after a power loss: Spark has "
+            f"seen the rows before {row}, and the server knows those before {claimed}; the rows {claimed} to "
+            f"{row - 1} are in the queue again, unless the server has lost them, too"
+        )
 
     def waiting(self) -> int:
         """How many rows in the queue could be claimed."""
@@ -191,6 +218,8 @@ class Source:
         first = -1
         while first < end:
             status, detail, *rest = self._step(ACK, id or stream, end, ACKED_TOGETHER, ACKED_BYTES)
+            if status == b"other" and detail == self.state.id.encode() and (id or stream) == self.state.id:
+                raise ServerRollbackError(self._gone_back(end))
             if status != b"ok":
                 raise self._problem(status, detail)
             first = int(rest[0])

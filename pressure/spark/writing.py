@@ -50,10 +50,9 @@ class _Writing:
 
     def _commit(self, messages: list[WriterCommitMessage | None], batch: int) -> None:
         staged = _staged(messages)
-        if not staged:
-            return
-        with Sink(self._options) as sink:
-            sink.commit(staged[0].writer, batch, staged)
+        if staged and (batch or any(each.rows for each in staged)):  # a gap tells of batches that were lost
+            with Sink(self._options) as sink:
+                sink.commit(staged[0].writer, batch, staged)
 
     def _abort(self, messages: list[WriterCommitMessage | None]) -> None:
         staged = _staged(messages)
@@ -71,7 +70,6 @@ def _task() -> Any:
 def _staged(messages: list[WriterCommitMessage | None]) -> list[Staged]:
     """The staged lists in the order in which to put them."""
     found = [each.staged for each in messages if isinstance(each, Message) and each.staged is not None]
-    found = [each for each in found if each.rows]
     return sorted(found, key=_place)
 
 

@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
+import redis
 
-from pressure import PressureError, QueueDoesNotExistError
+from pressure import PressureError, QueueDoesNotExistError, ServerReplyError
 from pressure.spark import OptionError
 from pressure.spark.options import options_of
 from pressure.spark.places import places_of
@@ -112,3 +113,24 @@ sys.exit(bool({'pyspark', 'pyarrow', 'pandas'} & set(sys.modules)))
 
 def test_importing_pressure_and_its_options_does_not_import_spark() -> None:
     assert subprocess.run([sys.executable, "-c", PROGRAM], check=False).returncode == 0
+
+
+def test_settings_by_which_a_server_may_lose_what_it_acknowledged_are_named(
+    place: Place, raw: redis.Redis
+) -> None:
+    server = QueueServer(place.options())
+    policy = str(raw.config_get("maxmemory-policy")["maxmemory-policy"])
+    assert server.weaknesses().startswith("appendonly no, ")
+    raw.config_set("maxmemory-policy", "allkeys-lru")
+    try:
+        assert server.weaknesses().endswith("maxmemory-policy allkeys-lru")
+    finally:
+        raw.config_set("maxmemory-policy", policy)
+
+
+def test_a_server_that_does_not_tell_its_settings_has_no_known_weakness(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = ServerReplyError("NOPERM this user has no permissions to run the 'config|get' command")
+    monkeypatch.setattr(QueueServer, "reply_to", lambda *_: refused)
+    assert QueueServer(place.options()).weaknesses() == ""

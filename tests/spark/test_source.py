@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from pressure import QueueDoesNotExistError, QueueInUseError
-from pressure.spark import RowsGoneError, ownership
+from pressure.spark import RowsGoneError, ServerRollbackError, ownership
 from pressure.spark import rows as replies
 from pressure.spark import source as module
 from pressure.spark.source import Source, State, slices
@@ -182,11 +182,11 @@ def test_offsets_that_were_acknowledged_or_are_of_another_stream_are_refused(pla
         source.check(source.state.id, 5)
         with pytest.raises(RowsGoneError, match="the rows before 5 were acknowledged"):
             source.check(source.state.id, 4)
-        with pytest.raises(RowsGoneError, match="new checkpoint"):
+        with pytest.raises(ServerRollbackError, match="Spark has seen the rows before 11"):
             source.check(source.state.id, 11)
         with pytest.raises(RowsGoneError, match="new checkpoint"):
             source.check("another", 5)
-        with pytest.raises(RowsGoneError, match="new checkpoint"):
+        with pytest.raises(ServerRollbackError, match="Spark has seen the rows before 11"):
             source.acknowledge(11)
         with pytest.raises(RowsGoneError):
             values(source, 4, 6)

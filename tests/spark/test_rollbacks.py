@@ -1,0 +1,152 @@
+"""A server that has lost its last changes, as after a power loss, is noticed by streams and by writers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from pressure.spark import ServerRollbackError
+from pressure.spark.server import QueueServer
+from pressure.spark.sink import Sink
+from pressure.spark.source import Source
+
+from ..pressure.conftest import until
+from ..pressure.sentinels_and_clusters import answers
+from ..pressure.test_restarts import Durable, durable
+from .conftest import Place, some
+
+__all__ = ["durable"]  # a fixture
+
+
+@pytest.fixture
+def go_back(
+    place: Place, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], Callable[[], None]]:
+    """Notes what the server has of the queue; what it returns makes the server go back to that."""
+
+    def keys() -> list[bytes]:
+        found: Any = raw.keys(f"*{place.name}*")
+        return [key for key in found if b":owner:" not in key]
+
+    def note() -> Callable[[], None]:
+        saved: dict[bytes, Any] = {key: raw.dump(key) for key in keys()}
+
+        def restore() -> None:
+            for key in keys():
+                raw.delete(key)
+            for key, value in saved.items():
+                raw.restore(key, 0, value)
+            monkeypatch.setattr(QueueServer, "run_id", "another")
+
+        return restore
+
+    return note
+
+
+def read(source: Source, start: int, end: int) -> list[bytes]:
+    return [value for _, rows in source.read(source.state, start, end) for value in rows.values]
+
+
+@contextmanager
+def reading(place: Place, **options: object) -> Iterator[Source]:
+    source = Source(place.options(**options))
+    try:
+        yield source
+    finally:
+        source.release()
+
+
+def test_a_stream_says_which_rows_the_server_does_not_know_any_more(
+    place: Place, go_back: Callable[[], Callable[[], None]]
+) -> None:
+    place.put(*some(0, 12))
+    with reading(place) as source:
+        source.advance(0, 5)
+        back = go_back()
+        source.advance(5, 5)
+        stream = source.state.id
+    back()
+    told = r"Spark has seen the rows before 10, and the server knows those before 5; the rows 5 to 9 are in"
+    with reading(place) as source:
+        with pytest.raises(ServerRollbackError, match=told):
+            source.check(stream, 10)
+        with pytest.raises(ServerRollbackError, match=told):
+            source.acknowledge(10)
+
+
+def test_a_stream_that_is_to_resume_reads_again_what_the_server_has(
+    place: Place, go_back: Callable[[], Callable[[], None]]
+) -> None:
+    place.put(*some(0, 12))
+    with reading(place) as source:
+        source.advance(0, 5)
+        source.acknowledge(2)
+        back = go_back()
+        source.advance(5, 5)
+        source.acknowledge(7)
+        stream = source.state.id
+    back()
+    with reading(place, onServerRollback="resume") as source:
+        with pytest.warns(match="the rows 5 to 9 are in the queue again"):
+            source.check(stream, 10)
+        source.check(stream, 7)  # a batch that Spark does again has no rows any more
+        assert source.advance(10, None) == 20
+        assert read(source, 10, 20) == some(2, 12)
+    with reading(place) as source:  # from now on it is a stream like any other
+        source.check(stream, 7)
+        assert source.state.renumbered == 10
+        source.acknowledge(20)
+        assert source.leave() == 0
+    assert place.look() == []
+
+
+def test_a_writer_says_which_batches_the_server_has_lost(
+    place: Place, go_back: Callable[[], Callable[[], None]]
+) -> None:
+    with Sink(place.options()) as sink:
+        sink.commit("w", 0, [sink.stage([some(0, 2)], 0, "w")])
+        back = go_back()
+        for batch in (1, 2):
+            sink.commit("w", batch, [sink.stage([some(2, 4)], 0, "w")])
+        back()
+        told = "the server has gone back, .* it has lost the batches 1 to 2 of this query"
+        with pytest.raises(ServerRollbackError, match=told):
+            sink.commit("w", 3, [sink.stage([some(4, 6)], 0, "w")])
+    assert place.look() == some(0, 2)
+    with Sink(place.options(onServerRollback="resume")) as sink:
+        with pytest.warns(match=told):
+            assert sink.commit("w", 3, [sink.stage([some(4, 6)], 0, "w")]) == 2
+        sink.commit("w", 4, [sink.stage([some(6, 7)], 0, "w")])
+    assert place.look() == [*some(0, 2), *some(4, 7)]
+
+
+def test_a_batch_that_was_never_written_is_no_rollback(place: Place) -> None:
+    with Sink(place.options()) as sink:
+        sink.commit("w", 0, [sink.stage([some(0, 2)], 0, "w")])
+        sink.commit("w", 5, [sink.stage([some(2, 4)], 0, "w")])
+    assert place.look() == some(0, 4)
+
+
+def test_a_redis_that_lost_the_end_of_its_file_is_noticed(durable: Durable, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        place = Place(durable.url, "pressure", stack)
+        with Sink(place.options()) as sink:
+            for batch in range(3):
+                sink.commit("w", batch, [sink.stage([some(batch, batch + 1)], 0, "w")])
+                if batch == 1:
+                    shutil.copytree(tmp_path / "appendonlydir", tmp_path / "earlier")
+            durable.stop()
+            until(lambda: not durable.is_up, "did it stop")
+            shutil.rmtree(tmp_path / "appendonlydir")
+            (tmp_path / "earlier").rename(tmp_path / "appendonlydir")
+            durable.start()
+            until(lambda: answers(durable.port), "did it start")
+            with pytest.raises(ServerRollbackError, match="it has lost the batches 2 to 2"):
+                sink.commit("w", 3, [sink.stage([some(3, 4)], 0, "w")])
+        assert place.look() == some(0, 2)
