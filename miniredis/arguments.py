@@ -17,6 +17,7 @@ import trio
 
 from .engine import Config, ConfigurationError, Engine
 from .engine.config.table import ALIASES, DIRECTIVES
+from .engine.requests import split_arguments
 from .engine.version import DEFAULT
 
 __all__ = [
@@ -38,8 +39,10 @@ LOOPS: Final = ("poll", "streams")
 FURTHEST: Final = 10_000_000_000
 """The most seconds of one ``fast_forward``: about 317 years."""
 
-NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel", "user"}
+NOT_SUPPORTED: Final = {"include", "loadmodule", "rename-command", "sentinel"}
 """Names that redis-server's configuration has besides directives, and that are not supported as keywords."""
+
+UNBALANCED: Final = "Unbalanced quotes in configuration line"
 
 HOW_TO_KEEP: Final = {"appendonly", "save", "dbfilename"}
 """Directives that choose whether and in which form the server keeps its data on disk."""
@@ -122,22 +125,38 @@ def configured(caller: str, directives: Mapping[str, DirectiveValue], version: s
     reply.
     """
     given, keywords = {"port": "0"}, {}
+    users: list[list[str]] = []
     for keyword, value in directives.items():
         name = keyword.replace("_", "-") if keyword not in DIRECTIVES else keyword
+        if name.lower() == "user":
+            users = users_in(as_words(caller, keyword, value))
+            continue
         if name.lower() not in DIRECTIVES | ALIASES:
             raise TypeError(f"{caller}() got an unexpected keyword argument {keyword!r}{advice(keyword)}")
         given[name], keywords[name] = as_words(caller, keyword, value), keyword
     by_dir_alone = "dir" in given and HOW_TO_KEEP.isdisjoint(given)
     try:
-        config = Config({**DURABLE, **given} if by_dir_alone else given, version=version)
+        config = Config({**DURABLE, **given} if by_dir_alone else given, version=version, users=users)
     except ConfigurationError as refusal:
         name, reason = refusal.directive, refusal.reason
         if name in EXAMPLES:
             reason = f"{reason.rstrip('.')}; write it as in {keywords[name]}={EXAMPLES[name]!r}"
-        raise ConfigurationError(keywords[name], reason, given[name]) from None
+        raise ConfigurationError(keywords.get(name, name), reason, given.get(name, refusal.value)) from None
     if by_dir_alone:
         Path(config["dir"]).mkdir(parents=True, exist_ok=True)
     return config
+
+
+def users_in(text: str) -> list[list[str]]:
+    """The words of each line, with ``user`` before them."""
+    lines = []
+    for line in text.splitlines():
+        words = split_arguments(os.fsencode(line))
+        if words is None:
+            raise ConfigurationError("user", UNBALANCED, line)
+        if words:
+            lines.append(["user", *map(os.fsdecode, words)])
+    return lines
 
 
 def as_words(caller: str, keyword: str, value: object) -> str:

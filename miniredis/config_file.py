@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from .arguments import NOT_SUPPORTED
+from .arguments import NOT_SUPPORTED, UNBALANCED
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config.values import canonical, directive_named
 from .engine.requests import split_arguments
@@ -34,7 +34,6 @@ DEFAULT_SAVE: Final = "3600 1 300 100 60 10000"
 SERVER_VERSION: Final = "server-version"
 """The only directive that redis-server does not have: what the server answers as."""
 
-UNBALANCED: Final = "Unbalanced quotes in configuration line"
 STDIN: Final = "standard input"
 
 
@@ -78,6 +77,7 @@ class Directives:
         self._folder = Path.cwd()
         self._file = ""
         self._version = DEFAULT.name
+        self._users: list[Sequence[str]] = []
         self._open: list[Path] = []  # the file that is being read, after those that include it
 
     def config(self) -> Config:
@@ -88,7 +88,10 @@ class Directives:
         given = dict(self._given)
         if self._file and "dbfilename" in given:
             given.setdefault("save", [DEFAULT_SAVE])
-        return Config(given, file=self._file, version=self._version)
+        try:
+            return Config(given, file=self._file, version=self._version, users=self._users)
+        except ConfigurationError as refusal:  # each directive was taken, and two of them cannot be together
+            raise BadFileError(refusal.reason) from None
 
     def obey(self, words: Sequence[str]) -> None:
         """Applies one line: the name of a directive and its values.
@@ -101,8 +104,15 @@ class Directives:
             self._include(values[0])
         elif name.lower() == SERVER_VERSION:
             self._answer_as(" ".join(values))
+        elif name.lower() == "user":
+            self._declare([*words])
         else:
             self._add(name, values)
+
+    def _declare(self, words: Sequence[str]) -> None:
+        """Adds a user."""
+        Config(version=self._version, users=[*self._users, words])  # refuses what is wrong
+        self._users.append(words)
 
     def _answer_as(self, version: str) -> None:
         try:

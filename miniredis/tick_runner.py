@@ -122,6 +122,10 @@ class TickRunner:
                 new_base_writer=self.files.begin_base_writer,
             )
         )
+        if engine.config["aclfile"]:
+            from .acl_file import load_users  # most servers have none
+
+            load_users(engine)
 
     # For the owners of clients
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 UNAUTHENTICATED: Final = 1 << 0
-"""A password was set when it connected, and it has not given one."""
+"""The default user had a password, or was off, when it connected, and it is no other user yet."""
 
 IN_MULTI: Final = 1 << 1
 """MULTI queues its commands until EXEC."""
@@ -70,6 +70,9 @@ READS_REPLICA: Final = 1 << 19
 
 ASKS: Final = 1 << 20
 """ASKING: its next request may be for a slot that is still on its way here."""
+
+LIMITED: Final = 1 << 21
+"""Its user may not do everything: each of its requests is checked."""
 
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""

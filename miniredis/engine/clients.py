@@ -133,7 +133,7 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"tot-mem": lambda _: b"0",
     b"events": lambda _: b"r",
     b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
-    b"user": lambda session: b"(superuser)" if session.must_obey else b"default",
+    b"user": lambda session: b"(superuser)" if session.must_obey else session.user.name,
     b"redir": lambda session: b"%d" % redirection(session),
     b"resp": lambda session: b"%d" % session.resp,
 }
@@ -177,9 +177,7 @@ def type_of(session: Session) -> bytes:
 
 
 def by_user(text: bytes) -> Filter:
-    if text != b"default":
-        raise CommandError(errors.no_such_user(text))
-    return lambda _: True
+    return lambda session: session.user.name == text and not session.must_obey
 
 
 def by_address(text: bytes) -> Filter:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from . import errors
+from .acl.users import Users
 from .call import answer_all, answer_alone, answer_plain, answer_transaction
 from .change_notifier import ChangeNotifier
 from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
@@ -93,6 +94,7 @@ class Engine:
         self.started = self.now = now
         self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
+        self.users = Users(self)
         self.notifier = ChangeNotifier(self.keyspace, self.sessions)
         self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.notifier.attend)
         self.keyspace.listeners.append(self.waiting.hear)
@@ -119,6 +121,7 @@ class Engine:
             self.conditions.join_cluster()
         self.config.guard("save", self.saves.check_points)
         self.config.listen(self._configured)
+        self.users.declare(self.config.users)
         self.unblocked: deque[Session] = deque()  # what they have sent is run when the tick ends
         self._lane = FastLane()
         self.advance(now)
@@ -163,7 +166,7 @@ class Engine:
         return session
 
     def _is_protected(self) -> bool:
-        return self.config["protected-mode"] == "yes" and not self.config["requirepass"]
+        return self.config["protected-mode"] == "yes" and self.users.default.has_no_password
 
     def _turn_away(self, session: Session, reason: bytes) -> None:
         self.statistics.rejected_connections += 1
@@ -494,6 +497,7 @@ class Engine:
         self.packing = Packing.of(self.config)
         self.saves.configure(self.config)
         self.idle.configure(self.config.integer("timeout"))
+        self.users.configure(self.config)
 
     def _max_bulk(self) -> int:
         return self.config.integer("proto-max-bulk-len")

@@ -45,6 +45,16 @@ class JournalInterface(Protocol):
         """The fields for INFO."""
 
 
+class AclFileInterface(Protocol):
+    """The file of the users, as the engine uses it."""
+
+    def read(self) -> bytes:
+        """What it holds; raises ``OSError``."""
+
+    def write(self, text: bytes) -> None:
+        """Replaces what it holds; raises ``OSError``."""
+
+
 class LinkInterface(Protocol):
     """The connection to a master, as the engine uses it; it reports to ``Upstream``."""
 
@@ -92,6 +102,7 @@ class Environment(NamedTuple):
             if there is so little that it is to be written at once; raises ``OSError``. None if there is no
             background.
         link: the connection to a master; None if the server cannot be a replica.
+        acl_file: the file of the users; None if there is none.
     """
 
     pid: int = 0
@@ -109,6 +120,7 @@ class Environment(NamedTuple):
     new_base_writer: Callable[[], JournalInterface] | None = None
     begin_snapshot: BeginSnapshot | None = None
     link: LinkInterface | None = None
+    acl_file: AclFileInterface | None = None
 
     def find_journal(self) -> JournalInterface | None:
         """The append-only file, or what writes its bases while it is off."""

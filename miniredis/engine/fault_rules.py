@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from .client_flags import BLOCKED
 from .glob import compile_match
-from .key_positions import keys_of
+from .key_positions import known_keys
 from .registry import DECLARED, declare_rest
 from .replies import joined
 
@@ -119,7 +119,8 @@ class FaultRule:
             self._name in {name, name.partition(b"|")[0], *([b""] if name != b"debug" else [])}
             and (self.client is None or self.client in {request.session.name, request.session.id})
             and (
-                self.key is None or any(self._fits(key) for key, _ in keys_of(request.command, request.args))
+                self.key is None
+                or any(self._fits(key) for key, _ in known_keys(request.command, request.args))
             )
         )
 

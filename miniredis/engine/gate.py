@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import errors
-from .client_flags import IN_MULTI, MONITORS, REPLICA
+from .client_flags import IN_MULTI, LIMITED, MONITORS, REPLICA
 from .errors import CommandError
 from .registry import Command, chosen, find
 from .script_flags import may_be_stale, may_write, says_it_writes
@@ -63,6 +63,13 @@ def authentication(session: Session, command: Command, _args: list[bytes]) -> by
 def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_refused = session.flags & IN_MULTI and "no_multi" in command.flags
     return errors.NOT_IN_TRANSACTION if is_refused else None
+
+
+def rights(session: Session, command: Command, args: list[bytes]) -> bytes | None:
+    if not session.flags & LIMITED:
+        return None
+    denial = session.engine.users.denied(session, command, args)
+    return None if denial is None else denial.error
 
 
 def cluster(session: Session, command: Command, args: list[bytes]) -> bytes | None:
@@ -127,6 +134,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     directive,
     authentication,
     transaction,
+    rights,
     cluster,
     disk,
     replicas,

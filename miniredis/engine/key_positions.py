@@ -8,7 +8,7 @@ from typing import Any, Final
 from .numbers import leading_integer
 from .registry import Command, CountedKeys, Keys, KeywordCountedKeys, KeywordKeys, UnknownKeys
 
-__all__ = ["KeysError", "keys_of", "tracked_keys"]
+__all__ = ["KeysError", "keys_of", "known_keys", "tracked_keys"]
 
 
 class KeysError(Exception):
@@ -35,6 +35,14 @@ def keys_of(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
     return found
 
 
+def known_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
+    """The same for a request that may be wrong, which the command itself will refuse: no keys then."""
+    try:
+        return keys_of(command, args)
+    except (KeysError, IndexError):
+        return []
+
+
 def tracked_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]:
     """The keys that a client tracks after a request; for some commands, Redis finds them in another way."""
     if command.name in READ_THROUGH:
@@ -44,6 +52,8 @@ def tracked_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]
 
 def in_range(keys: Keys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
     last = keys.first + keys.last if keys.last >= 0 else len(args) + keys.last
+    if last < keys.first:  # of several ranges, as in PFMERGE, one is empty: then Redis finds no key at all
+        raise KeysError
     for place in range(keys.first, last + 1, keys.step):
         yield args[place], keys.flags
 
@@ -100,7 +110,7 @@ def of_bitfield(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
     rest = iter(args[2:])
     for word in rest:
         operands = {b"GET": 2, b"OVERFLOW": 1}.get(word.upper())
-        if operands is None or len([next(rest, None) for _ in range(operands)]) < operands:
+        if operands is None or None in [next(rest, None) for _ in range(operands)]:
             yield args[1], "RW access update"
             return
     yield args[1], "RO access"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
 from .call import call, show
+from .client_flags import LIMITED
 from .errors import CommandError
 from .lru import LruCache
 from .replies import Encoded, Reply, encode
@@ -252,10 +253,14 @@ class Scripts:
             refusal = errors.ARITY_IN_SCRIPT
         elif "noscript" in command.flags:
             refusal = errors.NOT_FROM_SCRIPTS
-        elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
-            refusal = errors.READ_ONLY_SCRIPT
         elif engine.conditions.is_stale and "stale" not in command.flags:
             refusal = errors.STALE_IN_SCRIPT
+        elif run.client.flags & LIMITED and (
+            denial := engine.users.denied(run.client, command, args, b"lua")
+        ):
+            refusal = errors.no_right_of_scripts(denial.kind.in_script)
+        elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
+            refusal = errors.READ_ONLY_SCRIPT
         elif "write" in command.flags and not run.client.must_obey:
             refusal = engine.conditions.write_refusal
         if refusal is None and command is not None and engine.cluster is not None:
@@ -283,8 +288,12 @@ class Scripts:
         self._engine.notifier.tracking.remember(run.client, command, run.request)
 
     def is_allowed(self, args: list[bytes]) -> bool | None:
-        """Whether the user may run a command; None if there is no such command. The only user may run all."""
-        return None if self._engine.commands.look_up(args) is None else True
+        """Whether the user of the script may run a command; None if there is no such command."""
+        command = self._engine.commands.look_up(args)
+        client = self.running.client if self.running is not None else None
+        if command is None:
+            return None
+        return client is None or self._engine.users.allows(client, command, args)
 
     def count_error(self, text: bytes) -> None:
         """Counts an error that a script returns inside its reply."""

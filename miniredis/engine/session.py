@@ -34,6 +34,7 @@ from .script_flags import may_write
 from .waiting import Waiter
 
 if TYPE_CHECKING:
+    from .acl.user import User
     from .engine import Engine
     from .errors import CommandError
     from .instant import Instant
@@ -83,6 +84,7 @@ class Session:
         library: what CLIENT SETINFO said of the program that connected.
         db: the database that it SELECTed.
         resp: the version of the protocol it speaks, 2 or 3.
+        user: what it may do.
         waiter: set while it is blocked; its input then stays unread.
         watched: the (database, key) pairs of WATCH.
         subscriptions: the names it is subscribed to, by kind of subscription; kinds without names are absent.
@@ -105,13 +107,15 @@ class Session:
         "_late", "_pushed", "address", "after_reply", "batch", "created", "db", "descriptor", "engine",
         "flags", "id", "last_active", "last_command", "library", "local_address", "name", "outgoing",
         "parser", "postponed", "reached", "replica", "resp", "subscriptions", "tracker", "transaction",
-        "waiter", "watched",
+        "user", "waiter", "watched",
     )  # fmt: skip
 
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
         self.engine = engine
         self.id: int = number
-        self.flags = UNAUTHENTICATED if engine.config["requirepass"] else 0
+        self.flags = 0
+        engine.users.begin(self)
+        self.user: User
         self.parser: RequestParser = parser
         self.db: Database = engine.keyspace.databases[0]
         self.resp: int = 2
@@ -226,10 +230,7 @@ class Session:
         self.leave_transaction()
         self.name = b""
         self.flags &= ~(MONITORS | REPLIES_OFF | SKIPS_NEXT | READS_REPLICA)
-        if self.engine.config["requirepass"]:
-            self.flags |= UNAUTHENTICATED
-        else:
-            self.flags &= ~UNAUTHENTICATED
+        self.engine.users.begin(self)
 
     @property
     def client(self) -> Session:
@@ -248,8 +249,8 @@ class Session:
 
     @property
     def must_authenticate(self) -> bool:
-        """Whether a password is set that the client has not given."""
-        return bool(self.flags & UNAUTHENTICATED and self.engine.config["requirepass"])
+        """Whether the client has to give a password first."""
+        return bool(self.flags & UNAUTHENTICATED and self.engine.users.must_authenticate)
 
     @property
     def outgoing_bytes(self) -> int:

@@ -56,6 +56,8 @@ for versions, names, changes in (
     (OLD, "quit", {"flags": "+unlisted"}),
     (OLD, "eval evalsha", {"flags": "-stale"}),
     ("6.2", "script", {"flags": "+may_replicate"}),
+    (OLD, "acl", {"flags": "+admin +noscript +loading +stale"}),
+    ("6.0", "acl", {"flags": "+skip_slowlog"}),
     (OLD, "client", {"flags": "+admin +noscript +loading +stale", "categories": "+connection"}),
     (OLD, "config", {"flags": "+admin +noscript +loading +stale"}),
     (OLD, "slowlog", {"flags": "+admin +loading +stale"}),

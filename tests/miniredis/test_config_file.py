@@ -172,7 +172,6 @@ def test_a_file_that_is_not_there_is_named(
         ("tls-cluster yes", "tls-cluster: not supported by miniredis, which accepts only 'no' (the default)"),
         ("maxmemory 1gb", "maxmemory: not supported by miniredis, which accepts only '0' (the default)"),
         ("rename-command CONFIG ''", "rename-command: not supported by miniredis"),
-        ("user default on nopass", "user: not supported by miniredis"),
         ("loadmodule x.so", "loadmodule: not supported by miniredis"),
         ("search.timeout 1", "search.timeout: not supported by miniredis"),
     ],

@@ -82,6 +82,16 @@ def test_a_rule_is_about_a_key_a_client_or_a_subcommand(server: Any, connect: Co
         other.client_id()
 
 
+def test_a_request_whose_keys_cannot_be_found_does_not_meet_a_rule_about_a_key(
+    server: Any, connect: Connect
+) -> None:
+    client = connect()
+    server.faults.add(key="jobs", then="ERR on demand")
+    for words in (["GET"], ["ZUNIONSTORE", "a", "9", "jobs"], ["EVAL", "return 1"]):
+        with pytest.raises(redis.ResponseError, match=r"wrong number|syntax error"):
+            client.execute_command(*words)
+
+
 def test_chance_is_the_same_for_the_same_seed(server: Any, connect: Connect) -> None:
     client = connect()
 

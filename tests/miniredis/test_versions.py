@@ -61,7 +61,7 @@ NOT_SAME: Final = {"6.0": {"EXPIRE k 9223372036854775807"}}
 """Requests that a version does not answer as a real server, which is a matter of VERSIONS.md."""
 
 NOT_HERE: Final = (
-    "acl asking cluster clusterscan commandlog delifeq host: latency lolwut migrate module msetex post "
+    "asking cluster clusterscan commandlog delifeq host: latency lolwut migrate module msetex post "
     "readonly readwrite restore-asking stralgo waitaof vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
     "vrandmember vrem vsetattr vsim"
 ).split()

@@ -27,6 +27,7 @@ AT_ONCE: Final = {
 }
 
 WHEN_ASKED_FOR: Final = {
+    "acl": "server",
     "bitfields": "bitmap",
     "bitmaps": "bitmap",
     "cluster": "cluster",

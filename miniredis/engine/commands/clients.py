@@ -153,6 +153,8 @@ def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
         if option.upper() == b"SKIPME":
             spare = read_yes_or_no(value)
         elif option.upper() in FILTERS:
+            if option.upper() == b"USER" and value not in session.engine.users.by_name:
+                raise CommandError(errors.no_such_user(value))
             filters[option.upper()] = FILTERS[option.upper()](value)
         else:
             raise CommandError(errors.SYNTAX)

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from .. import errors
+from ..acl.user import DEFAULT_NAME
 from ..client_flags import UNAUTHENTICATED
 from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
@@ -20,7 +21,6 @@ OWN: Final = "noscript loading stale"
 MIN32: Final = -(1 << 31)
 MAX32: Final = (1 << 31) - 1
 ADMIN: Final = "admin noscript loading stale"
-DEFAULT_USER: Final = b"default"
 REDACTED: Final = b"(redacted)"
 """Replaces passwords in the slow log and MONITOR."""
 
@@ -97,20 +97,18 @@ def auth(session: Session, args: list[bytes]) -> Reply:
     """Authenticates the connection with a password, as the default user or a named one."""
     if len(args) > 3:
         raise CommandError(errors.SYNTAX)
-    user, password = args[1:] if len(args) == 3 else (DEFAULT_USER, args[1])
+    user, password = args[1:] if len(args) == 3 else (DEFAULT_NAME, args[1])
     args[1:] = [REDACTED] * (len(args) - 1)
-    if len(args) == 2 and not session.engine.config["requirepass"]:
+    if len(args) == 2 and session.engine.users.default.has_no_password:
         raise CommandError(errors.NO_PASSWORD_SET)
-    authenticate(session, user, password)
+    authenticate(session, user, password, args[0])
     return OK
 
 
-def authenticate(session: Session, user: bytes, password: bytes) -> None:
-    """Authenticates a client; without a password set, any password is right."""
-    wanted = session.engine.config["requirepass"].encode("utf-8", "surrogateescape")
-    if user != DEFAULT_USER or (wanted and password != wanted):
+def authenticate(session: Session, user: bytes, password: bytes, asked_by: bytes) -> None:
+    """Makes a client a user; ``asked_by`` is the name of the command as the client sent it."""
+    if not session.engine.users.authenticate(session, user, password, asked_by):
         raise CommandError(errors.WRONG_PASSWORD)
-    session.flags &= ~UNAUTHENTICATED
 
 
 # HELLO
@@ -159,7 +157,7 @@ def take_hello_options(session: Session, args: list[bytes]) -> None:
         if option == b"AUTH" and left >= 2:
             user, password = args[at + 1], args[at + 2]
             args[at + 1] = args[at + 2] = REDACTED
-            authenticate(session, user, password)
+            authenticate(session, user, password, args[0])
             at += 3
         elif option == b"SETNAME" and left >= 1:
             session.name = checked_name(args[at + 1])

@@ -67,7 +67,7 @@ class Options:
 )
 def sort(session: Session, args: list[bytes]) -> Reply:
     """Returns or stores the elements of a list, set or sorted set in sorted order."""
-    options = read_options(session, args[2:], may_store=True)
+    options = read_options(session, args, may_store=True)
     replies = sort_and_get(session, args[1], options)
     if options.store is None:
         return replies
@@ -85,11 +85,11 @@ def sort(session: Session, args: list[bytes]) -> Reply:
 )
 def sort_ro(session: Session, args: list[bytes]) -> Reply:
     """Returns the elements of a list, set or sorted set in sorted order."""
-    return sort_and_get(session, args[1], read_options(session, args[2:], may_store=False))
+    return sort_and_get(session, args[1], read_options(session, args, may_store=False))
 
 
-def read_options(session: Session, words: list[bytes], *, may_store: bool) -> Options:
-    options = Options()
+def read_options(session: Session, args: list[bytes], *, may_store: bool) -> Options:
+    options, words = Options(), args[2:]
     at = 0
     while at < len(words):
         name = words[at].upper()
@@ -101,6 +101,8 @@ def read_options(session: Session, words: list[bytes], *, may_store: bool) -> Op
             raise CommandError(errors.SYNTAX)
         if name == b"GET" or (name == b"BY" and b"*" in words[at + 1]):
             check_not_in_cluster(session, errors.sort_option_in_cluster(name))
+            if not session.engine.users.allows_all_keys(session.client, args):
+                raise CommandError(errors.sort_option_needs_rights(name))
         take(options, words[at + 1 : end])
         at = end
     return options

@@ -6,7 +6,7 @@ from typing import Final
 
 from .. import errors
 from ..call import answer
-from ..client_flags import EXECUTING, WATCH_BROKEN
+from ..client_flags import EXECUTING, LIMITED, WATCH_BROKEN
 from ..errors import CommandError
 from ..registry import AT_ONCE, Keys, command
 from ..replies import NO_REPLY, NULL_ARRAY, OK, Encoded, NoReply, Reply
@@ -47,7 +47,13 @@ def run(session: Session, transaction: Transaction) -> NoReply:
     session.flags |= EXECUTING
     try:
         for command, args in transaction.queued:
-            answer(session, command, args)
+            if session.flags & LIMITED and (
+                denial := session.engine.users.denied(session, command, args, b"multi")
+            ):
+                refusal = CommandError(errors.not_any_more(denial.kind.later))
+                session.reply(session.engine.statistics.count_error(refusal))
+            else:
+                answer(session, command, args)
     finally:
         session.flags &= ~EXECUTING
     return NO_REPLY

@@ -92,9 +92,9 @@ POLICIES: Final = (
 )  # fmt: skip
 
 DIRECTIVES: Final = {
-    "acl-pubsub-default": ignored("resetchannels", one_of("allchannels", "resetchannels")),
-    "aclfile": off("", text, "immutable"),
-    "acllog-max-len": ignored("128", integer(0, MAX)),
+    "acl-pubsub-default": works("resetchannels", one_of("allchannels", "resetchannels")),
+    "aclfile": works("", text, "immutable"),
+    "acllog-max-len": works("128", integer(0, MAX)),
     "active-defrag-cycle-max": ignored("25", integer(1, 99)),
     "active-defrag-cycle-min": ignored("1", integer(1, 99)),
     "active-defrag-ignore-bytes": ignored("104857600", memory(1, MAX)),

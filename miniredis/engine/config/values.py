@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
+from ..errors import USERS_TWICE
 from ..glob import compile_glob
 from ..version import DEFAULT, version_named
 from .table import ALIASES, DIRECTIVES, Directive
@@ -94,11 +95,13 @@ class Config:
             a list of words as they stand after the name on a command line.
         file: the path of the configuration file that they come from; empty if there is none.
         version: what the server answers as, a name of ``VERSIONS``.
+        users: the lines ``user ...``, each as its words.
 
     Attributes:
         given: the current names of the directives that were given.
         file: as above.
         version: the ``Version`` of that name.
+        users: as above.
 
     Raises:
         ValueError: there is no such version.
@@ -113,6 +116,7 @@ class Config:
         *,
         file: str = "",
         version: str = DEFAULT.name,
+        users: Sequence[Sequence[str]] = (),
     ) -> None:
         self._values = {name: directive.default for name, directive in DIRECTIVES.items()}
         self._integers: dict[str, int] = {}
@@ -124,6 +128,17 @@ class Config:
         self.version = version_named(version)
         for name, value in (given or {}).items():
             self._begin_with(name, value)
+        self.users = tuple(tuple(words) for words in users)
+        if self.users:
+            self._check_users()
+
+    def _check_users(self) -> None:
+        from ..acl.checking import check_lines  # most servers have only the default user
+
+        for words, reason in check_lines(self.users, self.version):
+            raise ConfigurationError("user", reason, " ".join(words[1:]))
+        if self["aclfile"]:
+            raise ConfigurationError("aclfile", USERS_TWICE, self["aclfile"])
 
     def _begin_with(self, name: str, value: str | Sequence[str]) -> None:
         directive = directive_named(name)

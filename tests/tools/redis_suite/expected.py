@@ -130,7 +130,6 @@ MINIREDIS: Final = Table(
     ),
     (
         Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
-        Cause("unknown command 'acl'", "miniredis has no ACL"),
         Cause(
             "wrong number of arguments for 'reload'. Try DEBUG HELP",
             "miniredis reloads what it has in memory: NOSAVE, NOFLUSH and MERGE are about a file",

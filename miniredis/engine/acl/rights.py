@@ -1,0 +1,176 @@
+"""Whether a user may run a request: the check that the gate, EXEC, scripts and ACL DRYRUN make.
+
+If no selector of the user allows it, the denial is about the command, unless a selector allows that: then it
+is about the last key or channel at which one of them stopped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .. import errors
+from ..key_positions import known_keys
+from .selector import READ, WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..registry import Command
+    from .catalog import Catalog
+    from .selector import Selector
+    from .user import User
+
+__all__ = ["COMMAND", "Denial", "Kind", "denial", "may_use_all_keys"]
+
+
+class Kind(NamedTuple):
+    """What a user may not do, in the words of each place that says so.
+
+    Attributes:
+        rank: of several denials, the one with the highest counts.
+        reason: in ACL LOG.
+        later: in the error for a command of a transaction.
+        in_script: in the error for a command of a script.
+    """
+
+    rank: int
+    reason: bytes
+    later: bytes = b""
+    in_script: bytes = b""
+
+
+COMMAND: Final = Kind(
+    1, b"command", b"no permission to execute the command or subcommand", b"run this command or subcommand"
+)
+KEY: Final = Kind(
+    2,
+    b"key",
+    b"no permission to touch the specified keys",
+    b"access at least one of the keys mentioned in the command arguments",
+)
+CHANNEL: Final = Kind(
+    4,
+    b"channel",
+    b"no permission to access one of the channels used as arguments",
+    b"publish to the channel mentioned in the command",
+)
+
+
+class Denial(NamedTuple):
+    """Why a user may not run a request.
+
+    Attributes:
+        kind: what it may not do.
+        about: the command, the key or the channel.
+        at: how many keys or channels of the request come before.
+    """
+
+    kind: Kind
+    about: bytes
+    at: int = 0
+
+    @property
+    def error(self) -> bytes:
+        """The error that the client gets."""
+        if self.kind is COMMAND:
+            return errors.no_command_right(self.about)
+        return errors.NO_KEY_RIGHT if self.kind is KEY else errors.NO_CHANNEL_RIGHT
+
+    @property
+    def in_dry_run(self) -> bytes:
+        """The reply of ACL DRYRUN."""
+        start = b"This user has no permissions to "
+        if self.kind is COMMAND:
+            return start + b"run the '%b' command" % self.about
+        return start + b"access the '%b' %b" % (errors.until_nul(self.about), self.kind.reason)
+
+
+def denial(user: User, command: Command, args: list[bytes], catalog: Catalog) -> Denial | None:
+    """Why a user may not run a request; None if it may."""
+    worst = Denial(COMMAND, command.name)
+    keys: list[tuple[bytes, int]] | None = None
+    for selector in user.selectors:
+        if not may_run(selector, command, args, catalog):
+            continue
+        if keys is None:
+            keys = [] if selector.all_keys else used_keys(command, args)
+        found = denied_key(selector, keys) or denied_channel(selector, command, args)
+        if found is None:
+            return None
+        if (found.kind.rank, found.at) > (worst.kind.rank, worst.at):
+            worst = found
+        if selector.all_keys:
+            keys = None
+    return worst
+
+
+def may_run(selector: Selector, command: Command, args: list[bytes], catalog: Catalog) -> bool:
+    if selector.all_commands or "no_auth" in command.flags or selector.commands & catalog.bits[command.name]:
+        return True
+    first_words = selector.first_words.get(command.name)
+    return bool(first_words) and len(args) > 1 and args[1].lower() in map(bytes.lower, first_words or ())
+
+
+USES: Final = {"access": READ, "update": WRITE, "insert": WRITE, "delete": WRITE}
+
+
+def used_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, int]]:
+    """The keys of a request, each with what it does to their values: READ, WRITE, both or neither."""
+    keys = known_keys(command, args)
+    return [(key, uses(flags)) for key, flags in keys if "not_key" not in flags]
+
+
+def uses(flags: str) -> int:
+    access = 0
+    for flag in flags.split():
+        access |= USES.get(flag, 0)
+    return access
+
+
+def denied_key(selector: Selector, keys: list[tuple[bytes, int]]) -> Denial | None:
+    if selector.all_keys:
+        return None
+    for at, (key, access) in enumerate(keys):
+        if not any(
+            pattern.access & access == access and pattern.fits(key) for pattern in selector.keys.values()
+        ):
+            return Denial(KEY, key, at)
+    return None
+
+
+SUBSCRIBES: Final = (b"subscribe", b"ssubscribe", b"psubscribe")
+PUBLISHES: Final = (b"publish", b"spublish")
+
+
+def denied_channel(selector: Selector, command: Command, args: list[bytes]) -> Denial | None:
+    if selector.all_channels or command.name not in SUBSCRIBES + PUBLISHES:
+        return None
+    channels = args[1:] if command.name in SUBSCRIBES else args[1:2]
+    fits = is_pattern_in if command.name == b"psubscribe" else is_channel_in
+    for at, channel in enumerate(channels):
+        if not fits(channel, selector.channels):
+            return Denial(CHANNEL, channel, at)
+    return None
+
+
+def is_channel_in(channel: bytes, patterns: dict[bytes, Callable[[bytes], bool]]) -> bool:
+    """Whether a channel matches one of some patterns."""
+    return any(fits(channel) for fits in patterns.values())
+
+
+def is_pattern_in(pattern: bytes, patterns: dict[bytes, Callable[[bytes], bool]]) -> bool:
+    """Whether a pattern is one of them, letter for letter."""
+    return errors.until_nul(pattern) in map(errors.until_nul, patterns)
+
+
+def may_use_all_keys(user: User, command: Command, args: list[bytes], catalog: Catalog) -> bool:
+    """Whether a selector that allows a request also allows to read every key."""
+    return any(
+        (
+            selector.all_keys
+            or any(name == b"*" and each.access & READ for name, each in selector.keys.items())
+        )
+        and may_run(selector, command, args, catalog)
+        and denied_key(selector, used_keys(command, args)) is None
+        for selector in user.selectors
+    )
