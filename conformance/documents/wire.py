@@ -118,6 +118,41 @@ def swaps_wake(env: Environment) -> None:
             expect(waiter.reply(), b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n", what)
 
 
+MEMBERS: Final = [b"%d" % number for number in range(600)]
+
+WALKS: Final[Mapping[str, tuple[str | bytes, ...]]] = {
+    "SCAN": ("MSET", *(word for each in MEMBERS for word in (each, b"v"))),
+    "SSCAN": ("SADD", "k", *MEMBERS, "no number"),
+    "HSCAN": ("HSET", "k", *(word for each in MEMBERS for word in (each, b"v"))),
+    "ZSCAN": ("ZADD", "k", *(word for each in MEMBERS for word in (b"1", each))),
+}
+"""A command that walks, and one that makes what it walks through, too much for one step."""
+
+
+@check("wire.keys")
+def walks_meet_everything(env: Environment) -> None:
+    """On a server of its own; where a step ends, and its cursor, are each server's own."""
+    assert env.address.another is not None
+    with env.address.another() as address, Environment(address, env.client) as own:
+        server = own.connect()
+        for name, makes in WALKS.items():
+            own.redis.flushall()
+            server.command(*makes)
+            cursor, met, steps = b"0", set[bytes](), 0
+            while (cursor != b"0" or not steps) and steps < len(MEMBERS):
+                cursor, some = decoded(
+                    server.command(name, *makes[1:2] * (name != "SCAN"), cursor, "COUNT", "40")
+                )
+                met.update(some[:: 1 if name in ("SCAN", "SSCAN") else 2])
+                steps += 1
+            expect(met.issuperset(MEMBERS), True, f"whether {name} meets all {len(MEMBERS)} in {steps} steps")
+            expect(1 < steps < len(MEMBERS), True, f"{steps} steps of {name}")
+        own.redis.mset(dict.fromkeys(MEMBERS, "v"))
+        for place in (1, 2, 300):
+            same = (server.command("SCAN", f"{place - wrap}") for wrap in (0, 1 << 64))
+            expect(len(set(same)), 1, f"replies to SCAN {place} and to the same number below 0")
+
+
 WAITS: Final = (
     (("BLPOP", "k", "0"), ("RPUSH", "k", "1", "2")), (("BRPOP", "k", "0"), ("RPUSH", "k", "1")),
     (("BLMOVE", "k", "d", "LEFT", "RIGHT", "0"), ("RPUSH", "k", "1")), (("BRPOPLPUSH", "k", "d", "0"), ("RPUSH", "k", "1")),

@@ -12,6 +12,7 @@ from unittest import mock
 from pressure import QueueInUseError
 from pressure.protocol import liveness
 
+from ...clients.textbook import LATER, Textbook
 from ...judging.environment import Environment, Failure, expect, expect_error
 from ..registry import check
 from ..state import CONSUMER, LONG, count, expect_roles_free, length, text, values
@@ -50,10 +51,12 @@ def frees_the_role_of_the_dead(env: Environment) -> None:
         for holder in (DEAD, HOLD + b"/released", None)[: 3 if name in SHORT else 1]:
             with refilled(env) as queue:
                 take(env, role, holder)
+                env.redis.delete(env.queue_key(":not_full"))  # it had the token, too
                 work = env.start(partial(operate, queue, None))
                 work.finish(f"{name} while {holder!r} holds the {role} role")
                 if queue.exists():
                     expect_roles_free(env)
+                    expect(length(env, ":not_full"), 1, f"tokens after a {name}")
 
 
 @contextmanager
@@ -140,6 +143,18 @@ def restores_a_lost_token(env: Environment) -> None:
         env.redis.rpop(env.queue_key())
         putting.finish("a Put that waits for room")
         expect(values(env), [b"w"], "what waits")
+
+
+@check("decided.heals")
+def restores_the_token_that_the_dead_owed(env: Environment) -> None:
+    """Another program waits for the room that a dead consumer made, and who frees that role waits for what it puts."""
+    with refilled(env, 1) as queue:
+        other = env.using(Textbook(env.address.url, env.queue_key(), LATER))
+        putting = env.start_blocked(partial(other.put, b"w"))
+        take(env, "consumer", DEAD)
+        env.redis.rpop(env.queue_key())
+        expect(env.start(queue.get).finish("a Get after a dead consumer"), b"w", "what is got")
+        putting.finish("a Put of another program that waits for room")
 
 
 @decided("decided.lease", "a client hangs holding a role", needs=RECEIVE)

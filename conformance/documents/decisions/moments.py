@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count as numbers
+from typing import Any
 
-from pressure import OutcomeUnknownError, QueueAlreadyExistsError, QueueDoesNotExistError, QueueFullError
+from pressure import (
+    OutcomeUnknownError,
+    QueueAlreadyExistsError,
+    QueueDoesNotExistError,
+    QueueEmptyError,
+    QueueFullError,
+)
 
 from ...judging.environment import Environment, Failure, Judged, expect
 from ...wire.gate import Act
@@ -79,6 +87,20 @@ def deleted_at_any_moment_of_get(env: Environment) -> None:
         done = unless_deleted(queue.get)
         expect(values(env), [] if done else [b"v"], f"what is left by a Get that was done: {done}")
         expect_roles_free(env)
+
+
+def expect_no_queue_while_waiting(env: Environment, operate: Callable[[Any], object]) -> None:
+    """Fails unless who finds nothing says that there is no queue, if it was deleted meanwhile."""
+    for queue in moments(env, lambda: begin_delete(env), setup=queue_of(env)):
+        error = env.start(partial(operate, queue)).error("an operation that finds nothing")
+        wanted = QueueEmptyError if env.redis.exists(env.queue_key(":bound")) else QueueDoesNotExistError
+        expect(type(error) in (wanted, QueueEmptyError), True, f"{error!r} of a queue that was deleted")
+        expect_roles_free(env)
+
+
+@check("decided.deleted-meanwhile")
+def deleted_at_any_moment_of_a_get_that_finds_nothing(env: Environment) -> None:
+    expect_no_queue_while_waiting(env, lambda queue: queue.get(timeout=0.02))
 
 
 @check("decided.deleted-meanwhile")

@@ -16,6 +16,7 @@ from ..large import LARGE, gist
 from ..registry import check
 from ..state import CONSUMER, MishapError, count, counters, expect_roles_free, length, text, values
 from . import RECEIVE, decided, ours
+from .moments import expect_no_queue_while_waiting
 
 
 def with_ours(work: Callable[[Environment, Any], None]) -> Callable[[Environment], None]:
@@ -113,6 +114,11 @@ def hears_of_a_close(env: Environment) -> None:
         receiving.expect_error(QueueClosedError, "a reliable get that waits when the queue is closed")
         expect(length(env, ":closed"), 2, "marks")
         expect_roles_free(env)
+
+
+@check("decided.reliable-close")
+def deleted_at_any_moment_of_a_receive_that_finds_nothing(env: Environment) -> None:
+    expect_no_queue_while_waiting(env, lambda queue: queue.receive(timeout=0.02).__enter__())
 
 
 @decided("decided.reliable-unseen", "room for 'additional data reliability'", needs=RECEIVE)

@@ -11,25 +11,28 @@ from itertools import count as numbers
 from itertools import product
 from typing import Any, Final
 
-from pressure import PressureError, PressureWarning, QueueInUseError
+from pressure import PressureError, PressureWarning, QueueDoesNotExistError, QueueInUseError
 
-from ...judging.environment import Environment, Failure, expect
+from ...judging.environment import Environment, Failure, expect, expect_error
 from ...wire.gate import Act, Gate, Instead, full_memory, loading, no_scripts
 from ..registry import check
 from ..state import (
     CONSUMER,
     COUNTERS,
     LISTS,
+    LONG,
     PRODUCER,
     SUFFIXES,
     MishapError,
     contents,
     counters,
+    held,
     length,
     our_own,
     text,
 )
 from . import RECEIVE, decided, ours
+from .moments import begin_delete
 
 THERE: Final = [b"a", b"bb"]
 """What waits before each operation."""
@@ -134,12 +137,14 @@ def attempted(operation: Operation, queue: Any) -> Attempt:
     return Attempt(got, stored, error, "\n".join(map(str, told)))
 
 
-def attempts(env: Environment, operation: Operation, act: Act) -> Iterator[tuple[int, Attempt]]:
+def attempts(
+    env: Environment, operation: Operation, act: Act, **settings: object
+) -> Iterator[tuple[int, Attempt]]:
     """An operation after another; something happens at a later message of each."""
     with Gate(env.address) as gate:
         for moment in numbers(1):
             env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
-            with our_own(env, "jobs", url=gate.url, prefix=env.prefix) as queue:
+            with our_own(env, "jobs", url=gate.url, prefix=env.prefix, **settings) as queue:
                 queue.create()
                 queue.put_many(THERE)
                 gate.arm(moment, act)
@@ -240,6 +245,18 @@ def tells_all_where_memory_is_full(env: Environment) -> None:
         seen = look()
         gate.arm(1, Instead(full_memory))
         expect(look(), seen, "what a look tells whose transaction is refused")
+
+
+@check("decided.looks")
+def tells_all_after_it_gave_up(env: Environment) -> None:
+    """Whatever becomes of the role that it did not get."""
+    queue: Any = env.created()
+    queue.put_many(THERE)
+    for role, work in (("producer", partial(queue.put, b"v")), ("consumer", queue.get)):
+        with held(env, f":{role}_free"), expect_error(QueueInUseError, f"a client that is no {role}"):
+            work(timeout=0.01)
+        env.redis.set(env.queue_key(f":{role}"), "another one")
+        expect(queue.stats().length, len(THERE), "what a look tells")
 
 
 @check("decided.repair-corrects")
@@ -351,10 +368,41 @@ def scripts_are_refused_during_a_wait(env: Environment) -> None:
 def roles_are_freed_at_any_moment(env: Environment) -> None:
     """Another client frees the role by force: nothing is lost or doubled, and who has lost it writes no more."""
     with ours(env) as other:
-        for name, operation in OPERATIONS.items():
-            for moment, attempt in attempts(env, operation, lambda: other.repair(force=True) and None):
+
+        def free() -> None:
+            other.repair(force=True)
+
+        for (name, operation), lease in product(OPERATIONS.items(), (None, LONG)):
+            for moment, attempt in attempts(env, operation, free, lease=lease):
                 with described(f"{name}, with its role freed before message {moment}", attempt):
                     expect_lawful(env, operation, attempt, None, is_freed=True)
+
+
+@check("decided.lease")
+def is_renewed_at_any_moment(env: Environment) -> None:
+    """Which changes the key that names the holder; a queue that is deleted at the same time is another matter."""
+
+    def renew() -> None:
+        for holder in map(env.queue_key, (":producer", ":consumer")):
+            if (left := int(env.redis.pttl(holder))) > 0:
+                env.redis.pexpire(holder, left - 1)
+
+    def delete_too() -> None:
+        renew()
+        begin_delete(env)
+
+    for (name, operation), act in product(OPERATIONS.items(), (renew, delete_too)):
+        for moment, attempt in attempts(env, operation, act, lease=LONG):
+            with described(f"{name}, with {act.__name__} before message {moment}", attempt):
+                if act is renew:
+                    expect_lawful(env, operation, attempt, None)
+                    expect(isinstance(attempt.error, PressureError), False, "whether it fails")
+                else:
+                    expect(
+                        [length(env, role) for role in (PRODUCER, CONSUMER)], [1, 1], "roles that are free"
+                    )
+                    kinds = (type(None), MishapError, QueueDoesNotExistError)
+                    expect(isinstance(attempt.error, kinds), True, "whether it says that there is no queue")
 
 
 @check("decided.refused")

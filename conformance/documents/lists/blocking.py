@@ -89,12 +89,14 @@ def fifo(env: Environment) -> None:
 
 
 @check("list.block.fifo")
-def fifo_whatever_the_timeouts(env: Environment) -> None:
-    line = waiters(env, "BLPOP k 0", "BLPOP k 60", "BLPOP k 30")
+def fifo_whatever_the_timeouts_and_other_keys(env: Environment) -> None:
+    line = waiters(env, "BLPOP k 0", "BLPOP t k 60", "BLPOP k 30")
     Talk(env).ask("RPUSH k 0 1 2")
     for place, waiter in enumerate(line):
         wanted = array(waiter.key("k"), b"%d" % place)
-        expect_served(waiter, wanted, f"the waiter in place {place}, of waiters with different timeouts")
+        expect_served(
+            waiter, wanted, f"the waiter in place {place}, of waiters with different timeouts and keys"
+        )
 
 
 exchange(

@@ -11,6 +11,7 @@ from ..state import (
     expect_no_queue,
     expect_roles_free,
     full,
+    get_some,
     held,
     length,
     number,
@@ -172,6 +173,9 @@ def overfills(env: Environment) -> None:
     expect(values(env), [b"0", b"1", b"one too many"], "what is stored")
     expect(length(env, ":not_full"), 0, "elements of not_full")
     expect_roles_free(env)
+    get_some(queue, 3)
+    queue.put(b"not too many", overfill=True)
+    expect(length(env, ":not_full"), 1, "elements of not_full while there is room")
 
 
 @later("put-nowait.puts", "Put (Non-Blocking)")

@@ -232,8 +232,9 @@ def acknowledges_nothing(env: Environment) -> None:
     """MQ.ACK and MQ.RECOVER answer null for a missing key, and an empty array with nothing delivered."""
     queue = Queue(env)
     expect((queue.ask("ACK", "1-1"), queue.ask("RECOVER", 1, 0)), (None, None), "replies of a missing key")
-    queue.ask("PUSH", "v")
-    expect((queue.ask("ACK", "1-1"), queue.ask("RECOVER", 1, 0)), ([], []), "with nothing delivered")
+    ids = queue.ask("PUSH", "v", "w")
+    expect((queue.ask("ACK", "1-1", *ids), queue.ask("RECOVER", 1, 0)), ([], []), "with nothing delivered")
+    expect(queue.lengths(), (2, 0), "undelivered and delivered")
 
 
 def delivered(env: Environment) -> tuple[Queue, list[bytes]]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from . import report
 from .bench import Bench, Benches
-from .beyond import BEYOND
+from .beyond import is_beyond
 from .equivalent import reason_of
 from .judges import JUDGES, Judge, Outcome
 from .model import ROOT, Mutant
@@ -109,7 +109,7 @@ def generated(packages: Iterable[str]) -> list[Mutant]:
 def asked(judge: str, packages: Iterable[str]) -> list[Mutant]:
     """The generated mutants of packages or modules that a judge is asked about."""
     found = generated(packages)
-    return [each for each in found if each.file not in BEYOND] if judge == "suite" else found
+    return [each for each in found if not is_beyond(each)] if judge == "suite" else found
 
 
 def sample(mutants: Sequence[Mutant], number: int, seed: int) -> list[Mutant]:

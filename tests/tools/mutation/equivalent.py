@@ -47,6 +47,9 @@ COUNTERS: Final = "pressure/protocol/counters.py"
 GET: Final = "pressure/protocol/get.py"
 MODULE: Final = "pressure/kinds/reliable/module.py"
 RELIABLE: Final = "pressure/kinds/reliable/operations.py"
+ROLES: Final = "pressure/protocol/roles.py"
+CONSUMING: Final = "pressure/kinds/reliable/consuming.py"
+RQUEUES: Final = "miniredis/engine/commands/rqueues.py"
 
 _TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
 _SPARES: Final = (
@@ -68,6 +71,8 @@ _OFTEN: Final = "it only says how often, or how long at a time, something is tri
 _MOMENT: Final = "it is off by less than a millisecond, and nobody can tell when within one a command runs"
 _ROOM: Final = "it only leaves some room beside the longest value"
 _ZERO: Final = "it makes a difference for 0 only, which is added, or is nothing to multiply"
+_NEARER: Final = "the items are the same from either end"
+_ROOM_OF_SCRIPTS: Final = "a value of exactly this length may be put by a script or by plain commands"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
@@ -148,6 +153,16 @@ EQUIVALENT: Final = (
     Equivalent(RING_LOCKS, "redis.call('RPOP', ring, 0)", ("redis.call('LPOP', ring, 0)",), "it removes nothing, and fails for what is no list"),
     Equivalent(RELIABLE, "self.due_first = True", ("self.due_first = False",), "either lane may begin"),
     Equivalent(OPERATION, "body.close()", ("pass",), "who drops the last reference to an operation closes it"),
+    Equivalent(WAITING, "if len(self.deadlines) > 2 * len(self._blocked) + STALE_DEADLINES:", ("if len(self.deadlines) <= 2 * len(self._blocked) + STALE_DEADLINES:",), _STALE),
+    Equivalent(RQUEUES, "if not 0 <= begin < size:", ("if not 0 <= begin <= size:",), "behind the last message there is nothing, too"),
+    Equivalent(RQUEUES, "if begin <= size - end:", ("if begin < size - end:", "if begin > size - end:", "if begin <= size + end:"), _NEARER),
+    Equivalent(SCRIPTS, "if chunk and len(chunk[0]) > MOST_BYTES:  # of several, each is shorter", ("if chunk and len(chunk[0]) >= MOST_BYTES:  # of several, each is shorter",), _ROOM_OF_SCRIPTS),
+    Equivalent(ROLES, "if is_full(replies) and ctx.server.scripts:", ("if is_full(replies) or ctx.server.scripts:",), "the script finds that the role is free, and does nothing"),
+    Equivalent(QUERIES, 'return (b"LLEN", role.free(ctx.keys)), (b"GET", role.holder(ctx.keys))', ('return (b"EXISTS", role.free(ctx.keys)), (b"GET", role.holder(ctx.keys))',), "it is asked whether there is an element, and not how many there are"),
+    Equivalent(RECEIVING, "check([claimed])  # a hold that could not write its id cannot settle; the value goes back", ("pass  # a hold that could not write its id cannot settle; the value goes back",), "no server refuses to write the id alone of a transaction that it carries out"),
+    Equivalent(RELIABLE, "TOGETHER: Final = 100", ("TOGETHER: Final = 101", "TOGETHER: Final = 99"), _BATCH),
+    Equivalent(RELIABLE_LUA, "for _ = 1, 2 do", ("for _ = 0, 2 do", "for _ = 1, 3 do"), "the second try has the group that the first was without"),
+    Equivalent(CONSUMING, "for each in queues[1:]:", ("for each in queues[0:]:",), "it is only asked again what is known"),
 )  # fmt: skip
 
 _ONLY: Final = re.compile(r"(check\(\[\w+\]\))\[0\]")

@@ -28,7 +28,7 @@ OURS: Final = {*OF_CLIENTS, "distributed-queues", "redismq"}
 """The suites whose clauses our clients take part in, so that both flavours are judged by them."""
 
 TRIAL: Final = 120.0
-"""Seconds that the suite may take to judge a mutant."""
+"""Seconds that the suite may take to judge a mutant, beside three times what its clauses took before."""
 
 RECORD: Final = 1200.0
 """Seconds that it may take to record what a part of the clauses execute."""
@@ -120,6 +120,7 @@ class Suite:
     ) -> tuple[list[list], str]:  # type: ignore[type-arg]
         order = {"clauses": clauses, "stops": stops, "hurried": self._hurried, "records": records}
         limit = RECORD if records else TRIAL
+        limit += 3 * sum(self.reach[each][0] for each in clauses if each in self.reach)
         _, printed = bench.run(["-m", "tests.tools.mutation.by_clauses", json.dumps(order)], limit)
         rows = [json.loads(line) for line in printed.splitlines() if line.startswith('["')]
         if records and len(rows) < len(clauses):

@@ -12,7 +12,7 @@ from typing import Final
 from conformance.documents import CLAUSES
 
 from ..model import Mutant
-from .clauses import batches, clients, kinds, lists, protocol, redismq, scripts, servers
+from .clauses import batches, clients, kinds, lists, protocol, redismq, scripts, servers, unseen
 from .comparison import clients as sessions
 from .comparison import hashes, keys, messages, sizes, sorted_sets, streams, strings
 from .comparison import lists as list_replies
@@ -27,7 +27,7 @@ COMPARED: Final[tuple[Mutant, ...]] = (
 
 CONVICTED: Final[tuple[Mutant, ...]] = (
     *protocol.PROTOCOL, *clients.CLIENTS, *batches.BATCHES, *scripts.SCRIPTS, *kinds.KINDS, *lists.LISTS,
-    *redismq.REDISMQ, *servers.SERVERS, *(each for each in COMPARED if each.clauses),
+    *redismq.REDISMQ, *servers.SERVERS, *unseen.UNSEEN, *(each for each in COMPARED if each.clauses),
 )  # fmt: skip
 
 WRITTEN: Final = tuple(dict.fromkeys((*CONVICTED, *COMPARED)))
