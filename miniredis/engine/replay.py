@@ -7,7 +7,6 @@ stands still, as while Redis loads: an expired key is deleted by the effect that
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .errors import CommandError
@@ -17,22 +16,27 @@ from .shortcuts import SHORTCUTS
 
 if TYPE_CHECKING:
     from .engine import Engine
+    from .registry import Command
 
-__all__ = ["NEVER", "Replay", "UnknownCommandError"]
+__all__ = ["NEVER", "BadEffectError", "Replay"]
 
 NEVER: Final = 0
 """The wall time of a replay: before every deadline."""
 
 
-class UnknownCommandError(Exception):
-    """An effect names a command that this server does not have; the text is what Redis logs.
+NEVER_FAIL: Final = {b"restore", b"function|load"}
+"""Commands that are effects only if they have succeeded: an error says that the file is damaged."""
+
+
+class BadEffectError(Exception):
+    """An effect that this server cannot have had: the text says why.
 
     Attributes:
         undone: the effects after it, which have not run.
     """
 
-    def __init__(self, name: bytes) -> None:
-        super().__init__(f"Unknown command '{name.decode('latin-1')}'")
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
         self.undone: list[list[bytes]] = []
 
 
@@ -78,7 +82,7 @@ class Replay:
         """Runs effects.
 
         Raises:
-            UnknownCommandError: a command is unknown.
+            BadEffectError: a command is unknown, or fails that never did.
         """
         session, rest, plain = self._session, iter(effects), self._engine.commands.plain
         shortcuts = {} if self._engine.keyspace.is_observed else SHORTCUTS
@@ -87,7 +91,9 @@ class Replay:
                 command = plain.get(args[0])
                 if command is None or self._queued is not None:
                     self._run_other(args)
-                elif command.least <= len(args) <= command.most:
+                else:
+                    if not command.least <= len(args) <= command.most:
+                        refuse_count(command, args)
                     shortcut = shortcuts.get(command.name)
                     if (
                         shortcut is not None
@@ -95,11 +101,11 @@ class Replay:
                         and shortcut(session, args)
                     ):
                         continue
-                    try:  # noqa: SIM105  (suppress() takes as long as some commands)
+                    try:
                         command.handler(session, args)  # type: ignore[misc]  # no container comes here
-                    except CommandError:
-                        pass  # it was one when it was new, and changed as much
-        except UnknownCommandError as error:
+                    except CommandError as error:
+                        check_may_fail(command, error)
+        except BadEffectError as error:
             error.undone = list(rest)
             raise
         if session.outgoing:
@@ -121,10 +127,13 @@ class Replay:
     def _do(self, args: list[bytes]) -> None:
         command = self._engine.commands.look_up(args)
         if command is None or command.handler is None:
-            raise UnknownCommandError(args[0])
-        if command.least <= len(args) <= command.most:
-            with suppress(CommandError):
-                command.handler(self._session, args)
+            raise BadEffectError(f"Unknown command '{args[0].decode('latin-1')}'")
+        if not command.least <= len(args) <= command.most:
+            refuse_count(command, args)
+        try:
+            command.handler(self._session, args)
+        except CommandError as error:
+            check_may_fail(command, error)
 
     def end(self) -> None:
         """Ends the replay: restarts time and resets the counters."""
@@ -135,3 +144,13 @@ class Replay:
         for db in keyspace.databases:
             db.used = dict.fromkeys(db.values, now)
         engine.outbox.pop(self._session, None)
+
+
+def refuse_count(command: Command, args: list[bytes]) -> None:
+    raise BadEffectError(f"{command.name.decode()} cannot have {len(args) - 1} arguments")
+
+
+def check_may_fail(command: Command, error: CommandError) -> None:
+    """Most errors are those that there were when the effect was new, and it changes as much as then."""
+    if command.name in NEVER_FAIL:
+        raise BadEffectError(f"{command.name.decode()}: {error.message.decode('latin-1')}") from None

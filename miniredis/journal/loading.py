@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..engine.rdb.loading import BadSnapshotError, Progress, load_in_steps
 from ..engine.rdb.reader import FileReader
-from ..engine.replay import Replay, UnknownCommandError
+from ..engine.replay import BadEffectError, Replay
 from .damage import DamagedFileError
 from .frames import BadFrameError, TornFrameError, batches, size_of
 
@@ -30,6 +30,9 @@ __all__ = ["load", "reload"]
 
 SNAPSHOT: Final = b"REDIS"
 """What an RDB file begins with."""
+
+SNAPSHOTS: Final = ".rdb"
+"""How the name of a file ends that is nothing else."""
 
 TORN: Final = "the file ends in the middle of a command or transaction that begins at byte"
 
@@ -123,7 +126,7 @@ def load_file(
     with disk.open(path) as file:
         reader = FileReader(file.read, file.size)
         progress.read(reader)
-        if reader.peek(len(SNAPSHOT)) == SNAPSHOT:
+        if path.suffix == SNAPSHOTS or reader.peek(len(SNAPSHOT)) == SNAPSHOT:
             yield from load_snapshot(reader, path, engine, progress)
         whole = end = reader.at
         try:
@@ -141,7 +144,7 @@ def load_file(
             pass
         except BadFrameError as error:
             raise DamagedFileError(path, f"it is no append-only file at byte {error.at}") from None
-        except UnknownCommandError as error:
+        except BadEffectError as error:
             raise DamagedFileError(path, f"{error} before byte {reader.at - size_of(error.undone)}") from None
         replay.abandon_transaction()
         return file.size, whole
@@ -160,7 +163,7 @@ def load_snapshot(
             progress=progress,
             keeps_expired=True,
             checks=engine.config["rdbchecksum"] == "yes",
-            is_whole=path.suffix == ".rdb",
+            is_whole=path.suffix == SNAPSHOTS,
             newest=engine.version.rdb,
         )
     except BadSnapshotError as error:

@@ -80,6 +80,8 @@ class Manifest:
                 check_order(parts)
             except ManifestError as error:
                 raise ManifestError(f"line {number}: {error}") from None
+        if parts[HISTORY] and not parts[BASE]:  # what is history was replaced by a base
+            raise ManifestError("Found history files, and no base file")
         return cls(next(iter(parts[BASE]), None), tuple(parts[INCREMENT]), tuple(parts[HISTORY]))
 
     @classmethod
@@ -118,7 +120,7 @@ class Manifest:
 
 def part_of(line: str) -> tuple[str, Part]:
     """What a line says: the type, and the file."""
-    if not line.endswith("\n") or len(line) > LONGEST_LINE:
+    if not line.endswith("\n") or len(line) > LONGEST_LINE or "\0" in line:  # which would end it for Redis
         raise ManifestError("The AOF manifest file contains too long line")
     words = [
         word.decode("utf-8", "surrogateescape")

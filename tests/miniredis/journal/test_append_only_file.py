@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -22,7 +21,6 @@ import miniredis
 from conformance.targets import Address
 from conformance.targets.processes import at_free_port, end, start_real
 from conformance.targets.programs import find_real_redis
-from miniredis import DamagedFileError
 from miniredis.journal.disk import File
 
 from ...forks import open_in
@@ -189,33 +187,6 @@ def refused(folder: Path, status: int = 1) -> str:
     )  # fmt: skip
     assert done.returncode == status
     return done.stderr
-
-
-@pytest.mark.parametrize("files", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_a_damaged_file_stops_the_start_or_is_read_up_to_its_torn_end(files: int, tmp_path: Path) -> None:
-    """One byte is changed, or the file is cut: what is loaded then is what stood before, whole."""
-    with ours(tmp_path) as server, server.client() as client:
-        for number in range(50):
-            client.rpush("l", f"element {number}")
-    (file,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
-    whole = file.read_bytes()
-    luck = random.Random(files)  # noqa: S311
-    for _ in range(files):
-        at = luck.randrange(len(whole))
-        file.write_bytes(whole[:at] + luck.choice((b"", bytes([luck.randrange(256)]) + whole[at + 1 :])))
-        try:
-            server = ours(tmp_path)
-        except DamagedFileError as error:
-            assert str(file) in str(error)  # noqa: PT017
-            continue
-        with server, server.client() as client:
-            found = client.lrange("l", 0, -1)
-        elements = [b"element %d" % number for number in range(50)]
-        kept = [each for each in found if each in elements]
-        missing = [each for each in elements[: elements.index(kept[-1])] if each not in kept] if kept else []
-        assert kept == sorted(kept, key=elements.index)
-        assert len(missing) <= 1, "one byte is in one request: its element, its key, or its name"
-        assert len(found) - len(kept) <= 1
 
 
 # The disk
