@@ -199,6 +199,21 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "process a queue with Spark, into another queue or into Parquet files",
         pipeline.ARGUMENTS,
     ),
+    "spark": Command(
+        "spark_keys.spark",
+        "show what queries in Spark have left on the server, and drop what nothing needs any more",
+        {
+            "what": {"choices": ("keys",), "help": "keys: the keys beside the queues, by purpose and queue"},
+            "--clean": {**FLAG, "help": "drop copies, and staged rows of attempts that failed"},
+            "--older": {
+                "metavar": "SECONDS",
+                "type": seconds,
+                "default": 3600.0,
+                "help": "with --clean: drop only what was not touched for so long; default 3600",
+            },
+        },
+        json=True,
+    ),
     "create": Command("commands.create", "create a queue", {**NAME, **BOUND, **EXIST_OK}),
     "close": Command(
         "commands.close",

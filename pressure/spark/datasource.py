@@ -28,6 +28,7 @@ from pressure.spark.errors import OptionError
 from pressure.spark.options import BYTES, ROWS, Options, options_of
 from pressure.spark.payloads import batches_of, check_columns
 from pressure.spark.peeking import Peek, Slice
+from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, State, slices
 from pressure.spark.writing import StreamWriter, Writer
@@ -47,6 +48,7 @@ class PressureDataSource(DataSource):
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
         self._chosen = options_of(options)
+        self._table = new_id()
 
     @classmethod
     def name(cls) -> str:
@@ -68,7 +70,7 @@ class PressureDataSource(DataSource):
         """The reader for ``spark.read``."""
         if self._chosen.dead is not None:
             raise OptionError("option dead is for streams: a batch read takes nothing from its queue")
-        return Reader(self._chosen, _checked(schema, self._chosen))
+        return Reader(self._chosen, _checked(schema, self._chosen), self._table)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader for ``spark.readStream``."""
@@ -151,13 +153,14 @@ def _check_writing(options: Options, schema: StructType) -> None:
 class Reader(DataSourceReader):
     """Reads a queue as a table, and leaves it unchanged."""
 
-    def __init__(self, options: Options, schema: StructType) -> None:
+    def __init__(self, options: Options, schema: StructType, table: str) -> None:
         self._options = options
         self._schema = schema
+        self._table = table
 
     def partitions(self) -> list[InputPartition]:
         """Slices of the queue as it is at this moment."""
-        with Peek(self._options) as peek:
+        with Peek(self._options, self._table) as peek:
             return [InputPartition(each) for each in peek.plan()] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -165,7 +168,7 @@ class Reader(DataSourceReader):
         part: Slice | None = partition.value
         if part is None:
             return
-        with Peek(self._options) as peek:
+        with Peek(self._options, self._table) as peek:
             yield from batches_of(self._options, _arrow(self._schema), peek.read(part))
 
 

@@ -193,6 +193,34 @@ PAUSE: Final = Script(
     b"return redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HSET', KEYS[1], 'paused', 1)"
 )
 
+#: Copy a queue for a table that is read, or take a copy that was made some seconds ago. KEYS: queue, the name
+#: of the last copy, the copy to make. ARGV: for how many seconds to keep it, and to use it again. Returns the
+#: key of the copy and its length.
+SNAPSHOT: Final = Script(
+    b"""
+local last = redis.call('GET', KEYS[2])
+if last and redis.call('EXISTS', last) == 1 then return {last, redis.call('LLEN', last)} end
+redis.call('COPY', KEYS[1], KEYS[3])
+redis.call('EXPIRE', KEYS[3], ARGV[1])
+redis.call('SET', KEYS[2], KEYS[3], 'EX', ARGV[2])
+return {KEYS[3], redis.call('LLEN', KEYS[3])}
+"""
+)
+
+#: Note that a slice of a copy was read. After the last one the copy is not used again, and expires soon.
+#: KEYS: the copy, the name of the last copy, the slices that were read. ARGV: the slice, how many there are,
+#: for how many seconds to keep the copy.
+READ_OUT: Final = Script(
+    b"""
+redis.call('SADD', KEYS[3], ARGV[1])
+redis.call('EXPIRE', KEYS[3], redis.call('TTL', KEYS[1]))
+if redis.call('SCARD', KEYS[3]) < tonumber(ARGV[2]) then return 0 end
+if redis.call('GET', KEYS[2]) == KEYS[1] then redis.call('DEL', KEYS[2]) end
+redis.call('DEL', KEYS[3])
+return redis.call('EXPIRE', KEYS[1], ARGV[3])
+"""
+)
+
 #: Decide which lists make up a batch. KEYS: the writer's marker, then the staged lists. ARGV: the batch, for
 #: how many milliseconds to keep it, the server's run id, what to do after a rollback, then the id and the
 #: length of each list. Returns the lists to move: those of this batch, or of an earlier one that was decided

@@ -57,7 +57,8 @@ class Options:
         rollback: One of ``ROLLBACKS``: what to do when the server has lost changes that Spark holds as done.
         lease: For how many seconds a query that does not renew its lease keeps the queue.
         expire: Seconds after which staged rows that were not committed are dropped.
-        writer: The name of a batch write: a write is done once for each name. None for a new name.
+        writer: The name of batch writes: each of their batches is written once. None for a new name.
+        batch: The number of a batch of this writer; a batch that is not later than the last one was written.
     """
 
     queue: str
@@ -84,6 +85,7 @@ class Options:
     lease: float = 10.0
     expire: float = 86_400.0
     writer: str | None = None
+    batch: int | None = None
     where: Settings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -115,6 +117,12 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise ValueError("must be a whole number of 1 or more")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**53):
+        raise ValueError("must be a whole number of 0 or more")
     return int(text)
 
 
@@ -188,6 +196,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "lease": Option("lease", _seconds),
     "expire": Option("expire", _seconds),
     "writer": Option("writer", _name),
+    "batch": Option("batch", _number),
 }
 """Every option, by the name that users write."""
 
@@ -235,6 +244,8 @@ def _check(options: Options) -> None:
         raise OptionError("option dead works only without malformed: it says what is done with such messages")
     if options.envelope and options.kind != "backup":
         raise OptionError("option envelope works only with kind=backup")
+    if options.batch is not None and options.writer is None:
+        raise OptionError("option batch needs the option writer: it is the number of a batch of that writer")
     if (options.min_rows or 0) > (options.rows_per_batch or ROWS):
         raise OptionError("option minRowsPerBatch is more than rowsPerBatch, so no batch could have as many")
     if options.delivery == "plain" and options.writer is not None:

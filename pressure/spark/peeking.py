@@ -1,8 +1,10 @@
 """Read a queue as a table, and leave it unchanged: a batch read.
 
 Several tasks read a batch, at different times or repeatedly, while other clients may take from the queue. So
-the queue is copied first, and the copy is read. The copy expires some time after the last read. A reliable
-queue is not copied: its messages have ids.
+the queue is copied first, and the copy is read. A copy that no task has read to its end serves the next plans
+of the same table, too, for some seconds: Spark makes a plan for every look at a table. A copy expires soon
+after its last slice was read, or some time after the last read. A reliable queue is not copied: its messages
+have ids.
 """
 
 from __future__ import annotations
@@ -14,14 +16,18 @@ from typing import Final
 from pressure.kinds.commands import pairs
 from pressure.protocol.numbers import count_in
 from pressure.spark.errors import RowsGoneError
+from pressure.spark.lua import READ_OUT, SNAPSHOT
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
 from pressure.spark.rows import Pace, Rows, peeked_of
 from pressure.spark.server import QueueServer
 from pressure.spark.source import slices
 
-#: Seconds after the last read for which a copy is kept.
+#: Seconds after the last read for which a copy is kept, and after its last slice was read.
 KEPT: Final = 600
+READ: Final = 30
+#: Seconds for which a copy serves the next plans of the same table.
+FRESH: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,14 @@ class Slice:
         start: The number of the first row; the row that would be taken next has the number 0.
         end: The number after the last row.
         length: How many rows the copy has; 0 if the queue is not copied.
+        slices: In how many slices the copy is read.
     """
 
     key: bytes
     start: int
     end: int
     length: int
+    slices: int = 1
 
 
 class Peek:
@@ -46,10 +54,12 @@ class Peek:
 
     Args:
         options: Name the queue and how to read it.
+        table: Identifies the table, of which each look is one plan.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, table: str = "") -> None:
         self.options = options
+        self._table = table or new_id()
         self._server = QueueServer(options)
 
     def __enter__(self) -> Peek:
@@ -65,13 +75,14 @@ class Peek:
             return [Slice(main, 0, self._server.length(), 0)]
         if not self.options.snapshot:
             return self._slices(main, self._server.length(), copied=False)
-        copy = self._server.places.beside("snapshot", new_id())
-        _, _, length = self._server.ask((b"COPY", main, copy), (b"EXPIRE", copy, KEPT), (b"LLEN", copy))
+        beside = self._server.places.beside
+        keys = (main, beside("snapshot", self._table), beside("snapshot", self._table, new_id()))
+        copy, length = self._server.script(SNAPSHOT, keys, KEPT, FRESH)
         return self._slices(copy, int(length), copied=True)
 
     def _slices(self, key: bytes, length: int, *, copied: bool) -> list[Slice]:
         parts = slices(0, length, self.options.partitions)
-        return [Slice(key, start, end, length if copied else 0) for start, end in parts]
+        return [Slice(key, start, end, length if copied else 0, len(parts)) for start, end in parts]
 
     def read(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         """Yields the number of a row, and some thousand rows from there on.
@@ -81,6 +92,14 @@ class Peek:
         """
         readers = {"stream": self._of_stream, "module": self._of_module}
         yield from readers.get(self._server.backend, self._of_list)(part)
+        if part.length:
+            beside = self._server.places.beside
+            keys = (
+                part.key,
+                beside("snapshot", self._table),
+                beside("slices", part.key.split(b":")[3].decode()),
+            )
+            self._server.script(READ_OUT, keys, part.start, part.slices, READ)
 
     def _of_list(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         start, pace = part.start, Pace()

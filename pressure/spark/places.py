@@ -9,7 +9,10 @@ not mistaken for queues, and on a cluster a queue with a hash tag has all its ke
     __spark__:malformed:ID:KEY    the numbers of claimed rows of a stream that go to its queue ``dead``
     __spark__:sink:WRITER:KEY     what a writer has committed
     __spark__:stage:ID:KEY        the rows of one attempt of one task
-    __spark__:snapshot:ID:KEY     the queue as a batch read sees it
+    __spark__:stages:WRITER:KEY   the ids of the lists that were staged for a writer
+    __spark__:snapshot:ID:KEY     the last copy of the queue for a table that is read
+    __spark__:snapshot:ID:ID:KEY  such a copy
+    __spark__:slices:ID:KEY       which slices of copies were read
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from pressure.kinds.kind import KindKeys
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.spark.options import Options
 
-_ROOT: Final = b"__spark__:"
+ROOT: Final = b"__spark__:"
 
 #: The default prefix of the keys, by kind.
 _PREFIXES: Final = {"backup": b"queue", "reliable": b"queue"}
@@ -52,7 +55,7 @@ class Places:
 
     def beside(self, what: str, *which: str) -> bytes:
         """A key for Spark."""
-        return _ROOT + ":".join((what, *which, "")).encode() + self.main
+        return ROOT + ":".join((what, *which, "")).encode() + self.main
 
     @property
     def pending(self) -> bytes:

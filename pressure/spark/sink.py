@@ -8,7 +8,7 @@ decision for its batch continues with the decided lists, and drops the lists tha
 Rules:
     - An attempt that failed, or whose driver has ended, may still write to its list, which is never moved.
     - A staged list that is not committed expires. Decided lists and the marker are kept much longer: the
-      marker shows which batches were put.
+      marker shows which batches were put. A commit also drops the lists of attempts that failed.
     - A list that is shorter than its task reported is never committed.
 """
 
@@ -86,6 +86,10 @@ class Sink:
     def _stage(self, id: str) -> bytes:  # noqa: A002, it is one
         return self._server.places.beside("stage", id)
 
+    def _stages(self, writer: str) -> bytes:
+        """A set of the ids of the lists that were staged for this writer, also by attempts that died."""
+        return self._server.places.beside("stages", writer)
+
     def _marker(self, writer: str) -> bytes:
         return self._server.places.beside("sink", writer)
 
@@ -94,38 +98,55 @@ class Sink:
         mine, rows = new_id(), 0
         for some in values:
             for part in _parts(some):
-                mine = self._push(mine, rows, part)
+                mine = self._push(mine, rows, part, writer)
                 rows += len(part)
         return Staged(mine, rows, partition, writer=writer)
 
-    def _push(self, name: str, rows: int, part: Sequence[bytes]) -> str:
+    def _push(self, name: str, rows: int, part: Sequence[bytes], writer: str) -> str:
         """Push values to a staged list that has so many rows; returns its name.
 
         After an outage the list gets a new name: values whose push was not answered may still arrive under
         the old one.
         """
-        key, fresh = self._stage(name), new_id()
+        key, stages, fresh = self._stage(name), self._stages(writer), new_id()
         expire = round(self.options.expire * 1000)
+        known = () if rows else ((b"SADD", stages, name.encode()), (b"PEXPIRE", stages, expire))
         try:
-            self._server.ask_once((b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
+            self._server.ask_once(*known, (b"LPUSH", key, *part), (b"PEXPIRE", key, expire))
         except PressureError as error:
             if not self.options.retry or not is_outage(error):
                 raise
         else:
             return name
         renamed = self._stage(fresh)
+        self._server.ask((b"SADD", stages, fresh.encode()), (b"PEXPIRE", stages, expire))
         self._server.reply_to(b"RENAME", key, renamed)  # an error if there is no list, or if it was renamed
         length, _ = self._server.ask((b"LLEN", renamed), (b"PEXPIRE", renamed, expire))
         if length == rows + len(part):
             return fresh
         if length == rows:
-            return self._push(fresh, rows, part)
+            return self._push(fresh, rows, part, writer)
         raise RowsGoneError(
             f"queue {self._queue}: of {rows} staged rows, {length} are left after an outage of the server"
         )
 
-    def commit(self, writer: str, batch: int, staged: Sequence[Staged]) -> int:
+    def commit(
+        self,
+        writer: str,
+        batch: int,
+        staged: Sequence[Staged],
+        *,
+        consecutive: bool = True,
+        once: bool = False,
+    ) -> int:
         """Put a batch into the queue unless it was put before; returns how many rows this call put.
+
+        Args:
+            writer: The writer.
+            batch: The number of the batch.
+            staged: The lists that make it up, in order.
+            consecutive: Whether each batch has the number after the one before: a gap tells of a loss.
+            once: Whether this is the only batch of the writer: then nothing is remembered of it.
 
         Raises:
             ServerRollbackError: The server has lost earlier batches.
@@ -137,7 +158,7 @@ class Sink:
         marker = self._marker(writer)
         put = 0
         while True:
-            status, *rest = self._decide(marker, batch, staged)
+            status, *rest = self._decide(marker, batch, staged, self._server.run_id if consecutive else "")
             if status == b"done":
                 return put
             if status == b"stale":
@@ -158,6 +179,7 @@ class Sink:
                 warnings.warn(self._lost(rest[2], batch), stacklevel=1)
             put += self._finish(marker, rest[0], rest[1])
             if rest[0] == batch:
+                self._clean(writer, once)
                 return put
 
     def settled(self, writer: str) -> int:
@@ -185,12 +207,19 @@ class Sink:
     def _queue(self) -> object:
         return self._server.places.keys
 
-    def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged]) -> list[Any]:
+    def _clean(self, writer: str, once: bool) -> None:
+        """Drop what attempts that failed have staged for the batches up to one that is complete."""
+        stages = self._stages(writer)
+        (names,) = self._server.ask((b"SMEMBERS", stages))
+        keys = [*(self._stage(name.decode()) for name in names), stages]
+        self._server.ask((b"UNLINK", *keys, *((self._marker(writer),) if once else ())))
+
+    def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged], run: str) -> list[Any]:
         some = [each for each in staged if each.rows]
         words = [word for each in some for word in (each.id, each.rows)]
         keys = (marker, *(self._stage(each.id) for each in some))
-        run, resume = self._server.run_id, self.options.rollback
-        reply: list[Any] = self._server.script(DECIDE, keys, batch, round(KEPT * 1000), run, resume, *words)
+        kept, rollback = round(KEPT * 1000), self.options.rollback
+        reply: list[Any] = self._server.script(DECIDE, keys, batch, kept, run, rollback, *words)
         return reply
 
     def _move(self, marker: bytes, batch: int, lists: Sequence[str]) -> int:
@@ -247,9 +276,7 @@ class Sink:
     def _pushed(self, mine: str, values: Sequence[bytes]) -> int:
         """Put rows as a batch of their own, so that this waits for room like any commit."""
         staged = self.stage([values], 0, mine)
-        put = self.commit(mine, 0, [staged])
-        self._server.ask((b"UNLINK", self._marker(mine)))
-        return put
+        return self.commit(mine, 0, [staged], consecutive=False, once=True)
 
 
 def _parts(values: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

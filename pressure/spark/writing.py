@@ -6,6 +6,7 @@ gets the messages, and commits or drops what was staged.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -48,12 +49,6 @@ class _Writing:
             staged = sink.stage(values, _task().partitionId(), self._writer())
         return Message(staged.by(smallest.value))
 
-    def _commit(self, messages: list[WriterCommitMessage | None], batch: int) -> None:
-        staged = _staged(messages)
-        if staged and (batch or any(each.rows for each in staged)):  # a gap tells of batches that were lost
-            with Sink(self._options) as sink:
-                sink.commit(staged[0].writer, batch, staged)
-
     def _abort(self, messages: list[WriterCommitMessage | None]) -> None:
         staged = _staged(messages)
         if staged:
@@ -82,7 +77,18 @@ class Writer(_Writing, DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """All tasks have succeeded."""
-        self._commit(messages, 0)
+        staged, options = _staged(messages), self._options
+        if not any(each.rows for each in staged):
+            return
+        with Sink(options) as sink:
+            once = options.writer is None
+            put = sink.commit(self._name, options.batch or 0, staged, consecutive=False, once=once)
+        if not put:
+            warnings.warn(
+                f"queue {options.queue!r}: nothing was written, since writer {options.writer!r} has written "
+                f"batch {options.batch or 0} or a later one before; give the next one a number: option batch",
+                stacklevel=1,
+            )
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """A task failed."""
@@ -109,8 +115,11 @@ class StreamWriter(_Writing, *_STREAM_WRITERS):  # type: ignore[misc]
         return str(query)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """All tasks of a batch have succeeded."""
-        self._commit(messages, batchId)
+        """All tasks of a batch have succeeded. Also a batch without rows is noted: a gap tells of a loss."""
+        staged = _staged(messages)
+        if staged:
+            with Sink(self._options) as sink:
+                sink.commit(staged[0].writer, batchId, staged)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """A task or the commit failed."""

@@ -167,6 +167,29 @@ def test_an_aborted_write_puts_nothing_and_a_committed_write_is_put_once(
     assert place.look() == [*some(0, 2), *some(0, 2)]
 
 
+def test_each_batch_of_a_writer_is_written_once(
+    place: Place, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_task", lambda: SimpleNamespace(partitionId=lambda: 0))
+    columns = types.StructType([types.StructField("value", types.StringType())])
+    batch = pa.record_batch([pa.array(["row"])], names=["value"])
+
+    def write(**options: str) -> None:
+        writer = source(place, **options).writer(columns, False)
+        writer.commit([writer.write(iter([batch]))])
+
+    for _ in range(3):
+        write()
+    assert not raw.keys(f"__spark__:*{place.name}")
+    write(writer="nightly", batch="7")
+    for number in ("7", "6"):
+        with pytest.warns(match="nothing was written, since writer 'nightly' has written batch"):
+            write(writer="nightly", batch=number)
+    write(writer="nightly", batch="20261122")
+    assert place.look() == [b"row"] * 5
+    assert len(raw.keys(f"__spark__:*{place.name}")) == 1
+
+
 def test_wrong_options_columns_and_modes_are_refused(embedded_server: Address) -> None:
     options = {"queue": "q", "kind": "backup", "url": embedded_server.url}
     made = datasource.PressureDataSource

@@ -31,6 +31,8 @@ def test_option_names_and_kinds_are_accepted_in_any_case() -> None:
         ({"queue": ""}, "option queue: must not be empty"),
         ({"queue": "q", "rowPerBatch": "1"}, "rowPerBatch is not known; did you mean rowsPerBatch"),
         ({"queue": "q", "xyzzy": "1"}, "xyzzy is not known; the options are queue, url"),
+        ({"queue": "q", "batch": "1"}, "batch needs the option writer"),
+        ({"queue": "q", "writer": "w", "batch": "-1"}, "whole number of 0 or more, not '-1'"),
         ({"queue": "q", "rowsPerBatch": "0"}, "whole number of 1 or more, not '0'"),
         ({"queue": "q", "partitions": "-1"}, "whole number"),
         ({"queue": "q", "kind": "ring"}, "one of pressure, backup, reliable, not 'ring'"),

@@ -54,6 +54,26 @@ def test_partitions_read_a_snapshot_of_the_queue(make: Callable[..., Place], raw
             rows(peek, plan)
 
 
+def test_the_plans_of_one_look_at_a_table_share_a_copy(make: Callable[..., Place], raw: redis.Redis) -> None:
+    place = make("backup")
+    place.put(*some(0, 2500))
+    with Peek(place.options(partitions=2), "table") as peek:
+        plans = [peek.plan() for _ in range(3)]
+        assert plans[0] == plans[1] == plans[2]
+        assert raw.keys(f"__spark__:snapshot:table:*:queue:{place.name}") == [plans[0][0].key]
+        place.put(b"later")
+        assert len(rows(peek, plans[0][:1])) == 1250
+        assert peek.plan() == plans[0]
+        assert [row.value for _, row in rows(peek, plans[0][1:])] == some(1250, 2500)
+        assert 0 < raw.ttl(plans[0][0].key) <= peeking.READ
+        assert not raw.exists(
+            f"__spark__:slices:{plans[0][0].key.split(b':')[3].decode()}:queue:{place.name}"
+        )
+        assert (
+            sum(part.end - part.start for part in peek.plan()) == 2501
+        )  # it was read, so there is a new one
+
+
 def test_without_a_snapshot_the_queue_is_read_as_it_is_now(make: Callable[..., Place]) -> None:
     place = make("backup")
     place.put(*some(0, 9))

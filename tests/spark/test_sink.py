@@ -83,7 +83,7 @@ def test_a_commit_killed_at_any_step_and_run_again_puts_each_row_once(
         again = staged(sink, some(7, 15), some(0, 7))  # as a shuffle may deal them another time
         sink.commit("w", 3, again)
     assert sorted(place.look()) == sorted(some(0, 15))
-    assert len(left_over(raw, place.name)) == (2 if steps == 0 else 0)  # the server drops these
+    assert left_over(raw, place.name) == []
 
 
 def test_two_drivers_that_commit_one_batch_put_each_row_once(place: Place, raw: redis.Redis) -> None:
@@ -124,7 +124,8 @@ def test_a_task_that_outlives_its_commit_writes_only_to_its_own_list(place: Plac
         good = staged(sink, some(0, 5))
         sink.commit("w", 0, good)
         key = sink._stage(orphan.id)
-        raw.lpush(key, b"it goes on")
+        assert not raw.exists(key)
+        sink._push(orphan.id, 3, [b"it goes on"], "w")
         assert 0 < raw.ttl(key) <= 86_400
     assert place.look() == some(0, 5)
     raw.delete(key)
@@ -148,6 +149,31 @@ def test_an_abort_drops_staged_rows_unless_their_commit_has_begun(place: Place, 
         sink.abandon("w", rows)
         sink.commit("w", 0, [])
     assert place.look() == some(0, 9)
+
+
+def test_a_commit_drops_what_attempts_that_died_have_staged(place: Place, raw: redis.Redis) -> None:
+    with Sink(place.options()) as sink:
+        staged(sink, some(0, 3), some(3, 6))  # the driver dies, and its query is run again
+        staged(sink, some(0, 3), writer="another")
+        sink.commit("w", 0, staged(sink, some(0, 3), some(3, 6)))
+        assert len(left_over(raw, place.name)) == 1
+        sink.commit("another", 0, staged(sink, some(6, 8), writer="another"))
+    assert left_over(raw, place.name) == []
+    assert place.look() == some(0, 8)
+
+
+def test_a_stream_of_many_batches_leaves_a_bounded_number_of_keys(place: Place, raw: redis.Redis) -> None:
+    with Sink(place.options()) as sink:
+        for batch in range(200):
+            staged(sink, [b"an attempt that failed"])
+            sink.commit("w", batch, staged(sink, [b"a"]))
+    assert raw.keys(f"__spark__:*{place.name}") == [sink._marker("w")]
+
+
+def test_a_write_that_is_done_once_leaves_no_key(place: Place, raw: redis.Redis) -> None:
+    with Sink(place.options()) as sink:
+        sink.commit("w", 0, staged(sink, some(0, 3)), consecutive=False, once=True)
+    assert raw.keys(f"__spark__:*{place.name}") == []
 
 
 def test_plain_delivery_pushes_rows_without_staging(place: Place, raw: redis.Redis) -> None:
