@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Final, NamedTuple, TypeAlias
 
@@ -43,6 +44,9 @@ COMMANDS: Final = (("RPUSH", "list"), ("SET", "string"), ("HSET", "hash", "field
 """What an append-only file has, in turn; a number is put behind the key, and one more at the end."""
 
 KEYS: Final = 10_000
+
+STARTS: Final = 3
+"""How often a start without data is measured: its time varies by more than that of some files."""
 
 
 def spawned(program: str, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
@@ -181,7 +185,6 @@ def of_snapshot(count: int, element: Element, of: Callable[[Cost], float], *, lo
         def once(program: str, folder: Path) -> float:
             flags = ("--dbfilename", "dump.rdb")
             with loaded(program, folder, *flags) as client:
-                start = processor_seconds(client)
                 elements = map(element, range(bench.effort.scaled(count)))
                 while piece := [*islice(elements, PIECE)]:
                     client.command("RPUSH", "list", *piece)
@@ -191,6 +194,7 @@ def of_snapshot(count: int, element: Element, of: Callable[[Cost], float], *, lo
                 saved = cost(client, full)
             if not loads:
                 return of(saved)
+            start = median(start_without_data(program, folder) for _ in range(STARTS))
             with loaded(program, folder, *flags) as client:
                 return of(cost(client, Before(start, full.resident)))
 
@@ -198,3 +202,9 @@ def of_snapshot(count: int, element: Element, of: Callable[[Cost], float], *, lo
             yield from each_side(once)
 
     return measure
+
+
+def start_without_data(program: str, folder: Path) -> float:
+    """Seconds of processor time."""
+    with loaded(program, folder, "--dbfilename", "none.rdb") as client:
+        return processor_seconds(client)

@@ -11,7 +11,20 @@ from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from typing import Final, NamedTuple
 
-from .listpack import EMPTY, END, HEADER, LONGEST_INTEGER, around, framed, pack, pack_element, pack_integer
+import hiredis
+
+from .listpack import (
+    EMPTY,
+    END,
+    HEADER,
+    LONGEST_INTEGER,
+    around,
+    back_length_size,
+    framed,
+    pack,
+    pack_element,
+    pack_integer,
+)
 from .numbers import parse_integer
 
 __all__ = ["bulk_elements", "even_body", "pack_strings"]
@@ -20,9 +33,6 @@ STARTS: Final = b"-123456789"
 """What an integer begins with if it has several bytes."""
 
 NO_STARTS: Final = bytes(set(range(256)) - set(STARTS))
-
-OF_INTEGERS: Final = b"-0123456789,"
-"""What integers with commas between them are made of."""
 
 
 class Columns(NamedTuple):
@@ -65,7 +75,9 @@ class Columns(NamedTuple):
         skipped = "" if self.shift else "x"
         form = f"<{HEADER.size}x" + f"{skipped}{self.layout}x" * count + "x"
         numbers, shift = struct.unpack(form, data), self.shift
-        return [b"%d" % (number >> shift) for number in numbers]
+        if shift:
+            numbers = tuple([number >> shift for number in numbers])
+        return (b"%d " * count % numbers).split()
 
 
 WIDE: Final = {
@@ -80,9 +92,6 @@ BY_FIRST: Final = {each.first: each for each in WIDE.values()}
 
 CLASSES: Final = (*[0] * 13, *[16] * 3, *[24] * 8, *[32] * 8, *[64] * 32)
 """The bits that an integer takes, by how many it has beside its sign; 0 for the fewest."""
-
-LARGEST: Final = 64
-"""A larger integer is a text."""
 
 
 class Parts(dict[int, bytes]):
@@ -107,19 +116,19 @@ MANY: Final = 16
 """Of so many elements, to see whether they are alike takes less time than to pack them one by one."""
 
 
-def pack_strings(texts: Sequence[bytes]) -> bytes:
-    """A listpack of strings."""
+def pack_strings(texts: Sequence[bytes], *, are_even: bool = False) -> bytes:
+    """A listpack of strings, which may be known to be of one size."""
     if len(texts) < MANY:
         return pack([*map(pack_element, texts)])
-    return framed(even_body(texts) or integers_body(texts) or body(texts), len(texts))
+    return framed(even_body(texts, are_even) or integers_body(texts) or body(texts), len(texts))
 
 
-def even_body(texts: Sequence[bytes]) -> bytes:
+def even_body(texts: Sequence[bytes], are_even: bool) -> bytes:
     """Strings as elements, unless they are of several sizes, or one may be an integer."""
-    size = len(texts[0]) if texts else 0
+    size = len(texts[0])
     if size < 2 or len(texts[-1]) != size or parse_integer(texts[0]) is not None:
         return b""
-    if set(map(len, texts)) != {size}:
+    if not are_even and set(map(len, texts)) != {size}:
         return b""
     head, tail = around(size)
     packed = head + (tail + head).join(texts) + tail
@@ -133,30 +142,31 @@ def integers_body(texts: Sequence[bytes]) -> bytes:
     if not numbers:
         return b""
     low, high = bits_of(min(numbers)), bits_of(max(numbers))
-    if max(-low, high) > LARGEST:
-        return b""
     columns = WIDE.get(abs(low)) if low == high else None
     return b"".join(map(pack_integer, numbers)) if columns is None else columns.pack(numbers)
 
 
 def bits_of(number: int) -> int:
     """How many bits an integer takes, negative for negative integers; 0 for the fewest."""
-    bits = (number ^ number >> 63).bit_length()
-    size = CLASSES[bits] if bits < len(CLASSES) else LARGEST + 1
+    size = CLASSES[(number ^ number >> 63).bit_length()]
     return -size if number < 0 else size
 
 
 def integers(texts: Sequence[bytes]) -> list[int]:
-    """The integers that all texts are, written as Redis writes them; else none."""
-    if not texts or parse_integer(texts[0]) is None:
+    """The integers that all texts are, written as Redis writes them; else none.
+
+    hiredis reads them as the elements of a reply. It takes no other text for an integer, and ``int`` takes
+    twice as long. A text with a line end in it makes more elements than there are texts.
+    """
+    if parse_integer(texts[0]) is None:
         return []
-    joined = b",%b," % b",,".join(texts)
-    if joined.translate(None, OF_INTEGERS) or b"-0" in joined or joined.count(b",0") != joined.count(b",0,"):
-        return []
+    reader = hiredis.Reader()
+    reader.feed(b"*%d\r\n:%b\r\n" % (len(texts), b"\r\n:".join(texts)))
     try:
-        return [*map(int, texts)]
-    except ValueError:
+        numbers: list[int] = reader.gets()
+    except hiredis.HiredisError:
         return []
+    return [] if reader.has_data() else numbers
 
 
 def body(texts: Sequence[bytes]) -> bytes:
@@ -188,7 +198,12 @@ TEXT: Final = 0x80
 NO_TEXT: Final = 0xC0
 LONGER_TEXTS: Final = range(0xE0, 0xF0)
 
-SHORT_FORMS: Final = {first: f"x{first - TEXT}sx" for first in range(TEXT, NO_TEXT)}
+SHORT_FORMS: Final = (
+    *[""] * TEXT,
+    *(f"x{size}sx" for size in range(NO_TEXT - TEXT)),
+    *[""] * (256 - NO_TEXT),
+)
+"""How a short text is read, by its first byte."""
 
 
 def bulk_elements(data: bytes, count: int) -> Sequence[bytes]:
@@ -196,7 +211,7 @@ def bulk_elements(data: bytes, count: int) -> Sequence[bytes]:
     first = data[HEADER.size]
     columns = BY_FIRST.get(first)
     if columns is None:
-        return even_texts(data, count) or short_texts(data)
+        return even_texts(data, count) or uneven_texts(data)
     is_even = len(data) == EMPTY + count * columns.width and data[-1:] == END
     return columns.unpack(data, count) if is_even else ()
 
@@ -218,13 +233,19 @@ def even_texts(data: bytes, count: int) -> Sequence[bytes]:
     return struct.unpack(f"{HEADER.size}x" + f"{len(head)}x{size}s{len(tail)}x" * count + "x", data)
 
 
-def short_texts(data: bytes) -> Sequence[bytes]:
-    """The elements if all of them are texts of up to 63 bytes."""
+def uneven_texts(data: bytes) -> Sequence[bytes]:
+    """The elements if all of them are texts of less than 4 KiB."""
     forms: list[str] = []
     at = HEADER.size
-    while TEXT <= (first := data[at]) < NO_TEXT:
-        forms.append(SHORT_FORMS[first])
-        at += first - TEXT + 2
-    if data[at:] != END:
-        return ()
+    while (first := data[at]) != END[0]:
+        if form := SHORT_FORMS[first]:
+            forms.append(form)
+            at += first - TEXT + 2
+        elif first in LONGER_TEXTS:
+            size = (first & 15) << 8 | data[at + 1]
+            tail = back_length_size(2 + size)
+            forms.append(f"2x{size}s{tail}x")
+            at += 2 + size + tail
+        else:
+            return ()
     return struct.unpack(f"{HEADER.size}x{''.join(forms)}x", data)

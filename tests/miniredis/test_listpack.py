@@ -10,7 +10,7 @@ import pytest
 
 from miniredis.engine.listpack import pack, pack_element, pack_integer
 from miniredis.engine.listpack_bulk import bulk_elements, pack_strings
-from miniredis.engine.rdb.lists import BATCH, NODE, PLAIN, nodes
+from miniredis.engine.rdb.lists import BATCH, NODE, PLAIN, counts_of, nodes
 from miniredis.engine.rdb.packed import listpack_elements, read_listpack
 from miniredis.engine.rdb.reader import BadDataError, Reader
 
@@ -52,8 +52,13 @@ UNLIKE: dict[str, Callable[[int], bytes]] = {
     "around zero": lambda number: b"%d" % (number - COUNT // 2),
     "half of them negative": lambda number: b"%d" % (1_000_000 * (-1) ** number),
     "zeros": lambda number: (b"0", b"00", b"-0", b"01", b"-01")[number % 5],
+    "a sign before one": lambda number: b"+%d" % number if number == 20 else b"%d" % number,
+    "zero with a sign": lambda number: b"-0" if number == 20 else b"%d" % number,
+    "nothing among integers": lambda number: b"" if number == 20 else b"%d" % number,
     "a zero before one": lambda number: b"0%d" % number if number == 20 else b"%d" % number,
     "what int() takes": lambda number: (b"1", b"1_0", b"+1", b" 1", b"1\n", b"", b",", b"1,2")[number % 8],
+    "line ends": lambda number: (b"1", b"1\r\n:2", b"1\r\n", b"\r\n1", b"1\r\n$1\r\n2", b"1\r")[number % 6],
+    "a line end in the last one": lambda number: b"1\r\n:2" if number == COUNT - 1 else b"1",
     "signs": lambda number: b"-" * number,
     "texts of several sizes": lambda number: b"x" * number,
     "texts of many sizes": lambda number: b"x" * (number * number),
@@ -86,9 +91,10 @@ def test_many_integers_of_one_form_are_read_at_once(sign: int, bits: int) -> Non
     assert bulk_elements(pack_strings(texts), COUNT) == texts
 
 
-def test_short_texts_of_several_sizes_are_read_at_once() -> None:
-    texts = [b"x" * size for size in range(64)]
-    assert [*bulk_elements(pack_strings(texts), 64)] == texts
+@pytest.mark.parametrize("sizes", [range(64), range(60, 160), range(4000, 4096)], ids=str)
+def test_texts_of_several_sizes_are_read_at_once(sizes: range) -> None:
+    texts = [b"x" * size for size in sizes]
+    assert [*bulk_elements(pack_strings(texts), len(texts))] == texts
 
 
 DAMAGED = {
@@ -96,6 +102,7 @@ DAMAGED = {
     "10 bytes": [b"x" * 10] * 16,
     "64 bytes": [b"x" * 64] * 16,
     "several sizes": [b"x" * size for size in range(16)],
+    "about 64 bytes": [b"x" * size for size in range(56, 72)],
     "16 bits": [b"%d" % number for number in range(10_000, 10_016)],
     "24 bits": [b"%d" % number for number in range(1_000_000, 1_000_016)],
     "64 bits": [b"%d" % number for number in range(10**12, 10**12 + 16)],
@@ -136,7 +143,8 @@ def test_an_integer_of_any_size_is_read_as_it_was_packed() -> None:
 
 
 def sizes_of_nodes(sizes: list[int]) -> list[list[int]]:
-    return [[*map(len, elements_of(Reader(node)))] for node in nodes([b"x" * size for size in sizes])]
+    values = [b"x" * size for size in sizes]
+    return [[*map(len, elements_of(Reader(node)))] for node in nodes(values, counts_of(values))]
 
 
 def elements_of(node: Reader) -> list[bytes]:

@@ -6,10 +6,9 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..listpack import framed
-from ..listpack_bulk import even_body, pack_strings
+from ..listpack_bulk import pack_strings
 from .kinds import QUICKLIST_2
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
@@ -26,9 +25,11 @@ PACKED: Final = 2
 NODE: Final = 8192
 """About how many bytes of elements Redis keeps in one packed node, unless told."""
 
-
 BATCH: Final = 8192
-"""How many elements are looked at together."""
+"""How many elements are looked at together; no more are in a node."""
+
+Count: TypeAlias = tuple[int, bool]
+"""How many elements a node has, and whether they are known to be of one size."""
 
 
 def dump_list(values: ListValue) -> bytes:
@@ -36,44 +37,54 @@ def dump_list(values: ListValue) -> bytes:
     return b"".join(parts_of_list(values))
 
 
-def parts_of_list(values: ListValue) -> list[bytes]:
-    """The type, the number of nodes, and the nodes: a large list as a whole would be copied once more."""
-    written = [*nodes(values)]
-    return [bytes([QUICKLIST_2]), length(len(written)), *written]
+def parts_of_list(values: ListValue) -> Iterator[bytes]:
+    """The type, the number of nodes, and the nodes, one by one: a large list as a whole takes much memory."""
+    yield bytes([QUICKLIST_2])
+    counts = [*counts_of(values)]
+    yield length(len(counts))
+    yield from nodes(values, counts)
 
 
-def nodes(values: Iterable[bytes]) -> Iterator[bytes]:
-    """Nodes as they are written: of as many elements as have a few KiB together, or of one that is larger."""
-    rest, run = iter(values), list[bytes]()
+def nodes(values: Iterable[bytes], counts: Iterable[Count]) -> Iterator[bytes]:
+    """Nodes as they are written."""
+    rest = iter(values)
+    for count, are_even in counts:
+        yield node([*islice(rest, count)], are_even=are_even)
+
+
+def counts_of(values: Iterable[bytes]) -> Iterator[Count]:
+    """How many elements each node has: as many as have a few KiB together, or one that is larger."""
+    rest, sizes = map(len, values), list[int]()
     while batch := [*islice(rest, BATCH)]:
-        run += batch
-        body, at = even_body(run) if len(run[0]) <= NODE else b"", 0
-        width, most, view = len(body) // len(run), NODE // max(len(run[0]), 1), memoryview(body)
-        for end in range(most, len(run), most) if body else ends_of(run):
-            yield packed(framed(view[at * width : end * width], most)) if body else node(run[at:end])
+        sizes += batch
+        at, size = 0, sizes[0]
+        are_even = sizes.count(size) == len(sizes)
+        most = NODE // max(size, 1) or 1
+        for end in range(most, len(sizes), most) if are_even else ends_of(sizes):
+            yield end - at, are_even
             at = end
-        del run[:at]
-    if run:
-        yield node(run)
+        del sizes[:at]
+    if sizes:
+        yield len(sizes), False
 
 
-def ends_of(run: list[bytes]) -> Iterator[int]:
-    """Where nodes end, but for the last one, which may have room for more.
+def ends_of(sizes: list[int]) -> Iterator[int]:
+    """Where nodes of elements of such sizes end, but for the last one, which may have room for more.
 
     A node has at most ``BATCH`` elements: the sizes of empty ones say nothing.
     """
-    ends = [*accumulate(map(len, run), initial=0)]
+    ends = [*accumulate(sizes, initial=0)]
     at = 0
-    while ends[-1] - ends[at] > NODE or len(run) - at > BATCH:
+    while ends[-1] - ends[at] > NODE or len(sizes) - at > BATCH:
         at = max(bisect_right(ends, ends[at] + NODE, at, min(at + BATCH + 1, len(ends))) - 1, at + 1)
         yield at
 
 
-def node(run: list[bytes]) -> bytes:
+def node(run: list[bytes], *, are_even: bool) -> bytes:
     """A node of some elements; that of a large one is plain."""
     if len(run[0]) > NODE:
         return bytes([PLAIN]) + string(run[0])
-    return packed(pack_strings(run))
+    return packed(pack_strings(run, are_even=are_even))
 
 
 def packed(listpack: bytes) -> bytes:

@@ -108,8 +108,8 @@ def keys_of(db: Database) -> Iterator[bytes | memoryview]:
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
         if type(value) is deque:
-            kind, *parts = parts_of_list(value)
-            yield kind + string_or_integer(key)
+            parts = parts_of_list(value)
+            yield next(parts) + string_or_integer(key)
             yield from parts
             continue
         if type(value) is bytes:  # what follows does the same in two pieces
