@@ -76,13 +76,17 @@ def is_put_back(env: Environment, queue: Any) -> None:
 @with_ours
 def orphans(env: Environment, queue: Any) -> None:
     """What a dead consumer received comes first, with a repair or without."""
-    for repaired in (False, True):
-        env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+    for many, repaired in product((1, 2), (False, True)):
+        for _ in range(many):
+            env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
         if repaired:
             queue.repair()
             expect((values(env), length(env, ":unacked")), ([b"a", b"b"], 0), "what a repair puts back")
         with queue.receive() as message:
             expect(message.data, b"a", "what is received where a dead consumer left it")
+            expect(
+                (values(env), length(env, ":unacked")), ([b"b"], 1), "what waits meanwhile, and is received"
+            )
             queue.put(b"b", overfill=True)
         queue.get()
         env.redis.rpush(env.queue_key(), b"a")

@@ -405,6 +405,21 @@ def is_renewed_at_any_moment(env: Environment) -> None:
                     expect(isinstance(attempt.error, kinds), True, "whether it says that there is no queue")
 
 
+@check("decided.reliable-repaired")
+def the_message_of_a_lost_role_goes_back(env: Environment) -> None:
+    """Another client frees the role while a reliable get waits for a message, which comes then."""
+    with ours(env) as queue:
+        queue.create()
+        receiving = env.start_blocked(partial(receive, queue))
+        queue.repair(force=True)
+        for value in THERE:
+            env.queue().put(value)
+        receiving.expect_error(QueueInUseError, "a reliable get whose role was freed while it waited")
+        expect(
+            [elements(env, suffix) for suffix in ("", ":unacked")], [THERE, []], "what waits, and is received"
+        )
+
+
 @check("decided.refused")
 def the_token_of_a_lost_role_goes_back(env: Environment) -> None:
     """Another client frees the role while a Put waits for room, which comes then."""

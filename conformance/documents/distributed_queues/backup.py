@@ -278,6 +278,17 @@ def any_number_is_counted(env: Environment) -> None:
     expect((queue.claim_nowait(), queue.length()), (None, 0), "a claim with nothing there, and the length")
 
 
+@check("backup.push")
+def is_named_as_the_notes_on_lists_have_it(env: Environment) -> None:
+    """Without a key of its own; on a server of its own, since all keys of the suite have a prefix."""
+    if env.address.another is not None:
+        with env.address.another() as address, Environment(address, env.client) as own:
+            own.kind("BackupQueue", key=None).push(b"1", b"2")
+            expect(
+                own.redis.lrange("queue:jobs", 0, -1), [b"2", b"1"], "the list of a queue that is named jobs"
+            )
+
+
 @check("backup.caps")
 def any_number_is_capped(env: Environment) -> None:
     for bound in (1, 2, 3):

@@ -39,6 +39,11 @@ def a_wait_goes_on_with_its_kind(env: Environment) -> None:
         ([b"theirs"], 0),
         "what waits",
     )
+    clear(env)
+    claiming = env.start_blocked(lambda: queue.claim(timeout=10))
+    env.redis.lpush(env.key("jobs"), "another program's")
+    queue.complete(claiming.finish("a claim that waited"))
+    expect(env.redis.keys(f"{env.prefix}*"), [], "keys that are left of a queue that another program made")
 
 
 @check("kinds.apart")

@@ -208,6 +208,18 @@ exchange(
 )  # fmt: skip
 
 
+@check("list.block.timeout-clears")
+def many_waits_that_were_served(env: Environment) -> None:
+    """What a server keeps of them may go; the wait of a client that goes on waiting ends all the same."""
+    patient, served = waiters(env, "BLPOP t 1", "BLPOP k 60")
+    other = Talk(env)
+    for _ in range(1100):
+        served.send("BLPOP k 60")
+        other.ask("RPUSH k v")
+        expect(served.raw.reply(), array(served.key("k"), b"v"), "what a wait gets")
+    expect(patient.raw.reply(), NULL_ARRAY, "what a wait of a second gets")
+
+
 @notes("list.block.disconnect", "4")
 def disconnect(env: Environment) -> None:
     """A client that hangs up is out of every queue: what is pushed then goes to the next, or stays."""

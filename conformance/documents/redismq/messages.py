@@ -391,6 +391,16 @@ def tells_why(env: Environment) -> None:
         env.kind("ReliableQueue", "jobs:dead").pop(block=False)
 
 
+@check("reliable.dead-why")
+def tells_why_at_some_length(env: Environment) -> None:
+    for length in (999, 1000, 1001):
+        queue = env.kind("ReliableQueue", f"jobs {length}", max_deliveries=1)
+        queue.push(b"v")
+        queue.retry(*popped(queue), 0, MishapError("." * length))
+        (letter,) = queue.dead()
+        expect(letter.text, "." * min(length, 1000), f"what is left of {length} characters")
+
+
 @module("reliable.redrive", "MQ.PUSH", level="decided")
 def redrives(env: Environment) -> None:
     """What is dead can be put into the queue again."""
@@ -414,6 +424,9 @@ def groups(env: Environment) -> None:
     queue, audit = made(env, b"1"), env.kind("ReliableQueue", group="audit")
     env.redis.xgroup_create(env.key("jobs"), "audit", "0")
     queue.ack(*popped(queue))
+    if "lag" in env.redis.xinfo_groups(env.key("jobs"))[0]:  # since 7.0
+        told = [each.info().undelivered for each in (queue, audit)]
+        expect(told, [0, 1], "messages that wait for one group, and for the other")
     expect(datas(popped(audit)), [b"1"], "what another group gets")
 
 
@@ -463,6 +476,15 @@ FOREIGN: Final = {
 """Delayed messages that another program may have written, their bytes, and the number of their next delivery."""
 
 
+@check("reliable.heartbeat")
+def beats_at_once(env: Environment) -> None:
+    """Within the millisecond of the delivery, which some of many are."""
+    queue = made(env, *(b"%d" % number for number in range(20)))
+    for _ in range(20):
+        (message,) = popped(queue)
+        expect(queue.heartbeat(message), [message.id], "what has a heartbeat as soon as it is delivered")
+
+
 @check("reliable.due")
 def others_may_delay(env: Environment) -> None:
     """What is delayed in another form is delivered; a note that is none is passed over."""
@@ -493,7 +515,7 @@ def waits_longer_and_longer(env: Environment) -> None:
 
 @check("reliable.worker")
 def works_on_what_is_idle_first(env: Environment) -> None:
-    queue = made(env, b"1", b"2", b"3")
+    queue = made(env, b"1", b"2", b"3", b"4")
     popped(queue)
     seen: list[tuple[bytes, int]] = []
     env.until(lambda: all(each.idle > 0 for each in queue.pending()), "had time passed")
@@ -501,8 +523,9 @@ def works_on_what_is_idle_first(env: Environment) -> None:
     def handle(message: Any) -> None:
         seen.append((message.data, message.deliveries))
 
-    done = [queue.work(handle, min_idle=0, max_messages=most, until_empty=True) for most in (1, 1, 5)]
-    expect((seen, done), ([(b"1", 2), (b"2", 1), (b"3", 1)], [1, 1, 1]), "messages, and how many went well")
+    done = [queue.work(handle, min_idle=0, max_messages=most, until_empty=True) for most in (1, 2, 5)]
+    wanted = [(b"1", 2), (b"2", 1), (b"3", 1), (b"4", 1)]
+    expect((seen, done), (wanted, [1, 2, 1]), "messages, and how many went well")
 
 
 @check("reliable.worker")

@@ -6,9 +6,12 @@ or what takes more than that, no clause can know.
 
 from __future__ import annotations
 
+import ast
+from functools import cache
+from itertools import chain
 from typing import Final
 
-from .model import Mutant
+from .model import ROOT, Mutant
 
 __all__ = ["BEYOND", "BEYOND_LINES", "is_beyond"]
 
@@ -17,6 +20,7 @@ _REPLICA: Final = "it takes a second server, a replica, and a clause has one"
 _DISK: Final = "it is about files on a server's disk, and a clause has connections"
 _CLUSTER: Final = "it takes a server that is part of a cluster"
 _INSIDE: Final = "only programs that have the server in their own process see it"
+_VERSION: Final = "it takes a server that answers as another version than 7.0"
 _MEMORY: Final = "it takes a server whose memory is full, which miniredis never is"
 _INTERNAL: Final = "DEBUG is there for those who develop Redis, and Redis documents none of it"
 
@@ -31,6 +35,9 @@ BEYOND: Final = {
     "miniredis/engine/commands/rewriting.py": _DISK,
     "miniredis/engine/commands/reloading.py": _INTERNAL,
     "miniredis/engine/commands/debugging.py": _INTERNAL,
+    "miniredis/engine/commands/cluster.py": _CLUSTER,
+    "miniredis/engine/commands/field_expiry.py": _VERSION,
+    "miniredis/engine/commands/valkey_fields.py": _VERSION,
 }
 """By file, why the suite is not asked about its mutants."""
 
@@ -45,11 +52,34 @@ BEYOND_LINES: Final = {
         "pressure/kinds/kind.py",
         "self._context = replace(self._context, keys=replace(place, all=(place.main, *keys)))",
     ): _CLUSTER,
+    (
+        "pressure/kinds/kind_check.py",
+        'wrong = f"; if that is wrong, delete {key}" if suffix == MARK else ""',
+    ): _PEOPLE,
     ("pressure/kinds/ring/lua.py", "redis.call('RPOP', ring, 0)"): _MEMORY,
 }
 """The same by file and line, as it stands there."""
 
 
 def is_beyond(mutant: Mutant) -> bool:
-    """Whether the suite is not asked about a mutant."""
-    return mutant.file in BEYOND or (mutant.file, mutant.changed()[0]) in BEYOND_LINES
+    """Whether the suite is not asked about a mutant, as about all commands of other versions."""
+    return (
+        mutant.file in BEYOND
+        or (mutant.file, mutant.changed()[0]) in BEYOND_LINES
+        or not of_other_versions(mutant.file).isdisjoint(mutant.lines)
+    )
+
+
+@cache
+def of_other_versions(file: str) -> frozenset[int]:
+    """The lines of the functions that stand for a command in other versions only."""
+    functions = [
+        each for each in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(each, ast.FunctionDef)
+    ]
+    lines = (
+        range(decorator.lineno, (function.end_lineno or 0) + 1)
+        for function in functions
+        for decorator in function.decorator_list
+        if ast.unparse(decorator).startswith("in_versions(")
+    )
+    return frozenset(chain.from_iterable(lines))

@@ -47,6 +47,12 @@ COUNTERS: Final = "pressure/protocol/counters.py"
 GET: Final = "pressure/protocol/get.py"
 MODULE: Final = "pressure/kinds/reliable/module.py"
 RELIABLE: Final = "pressure/kinds/reliable/operations.py"
+SIZES: Final = "pressure/protocol/sizes.py"
+FREE: Final = "pressure/protocol/lua.py"
+POPPING: Final = "pressure/kinds/reliable/popping.py"
+RELIABLE_QUEUE: Final = "pressure/kinds/reliable/__init__.py"
+BACKUP_QUEUE: Final = "pressure/kinds/backup/__init__.py"
+CLIENTS: Final = "miniredis/engine/commands/clients.py"
 ROLES: Final = "pressure/protocol/roles.py"
 CONSUMING: Final = "pressure/kinds/reliable/consuming.py"
 RQUEUES: Final = "miniredis/engine/commands/rqueues.py"
@@ -71,6 +77,7 @@ _OFTEN: Final = "it only says how often, or how long at a time, something is tri
 _MOMENT: Final = "it is off by less than a millisecond, and nobody can tell when within one a command runs"
 _ROOM: Final = "it only leaves some room beside the longest value"
 _ZERO: Final = "it makes a difference for 0 only, which is added, or is nothing to multiply"
+_NOW: Final = "no moment is exactly that one"
 _NEARER: Final = "the items are the same from either end"
 _ROOM_OF_SCRIPTS: Final = "a value of exactly this length may be put by a script or by plain commands"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
@@ -163,6 +170,18 @@ EQUIVALENT: Final = (
     Equivalent(RELIABLE, "TOGETHER: Final = 100", ("TOGETHER: Final = 101", "TOGETHER: Final = 99"), _BATCH),
     Equivalent(RELIABLE_LUA, "for _ = 1, 2 do", ("for _ = 0, 2 do", "for _ = 1, 3 do"), "the second try has the group that the first was without"),
     Equivalent(CONSUMING, "for each in queues[1:]:", ("for each in queues[0:]:",), "it is only asked again what is known"),
+    Equivalent(WAITING, "while (deadline := self.next_deadline()) is not None and deadline <= monotonic:", ("while (deadline := self.next_deadline()) is not None and deadline < monotonic:",), _NOW),
+    Equivalent(WAITING, "if seconds >= statistics.slow:", ("if seconds > statistics.slow:",), _NOW),
+    Equivalent(CLIENTS, "if milliseconds <= MAX - engine.now.milliseconds:  # a larger sum wraps into the past in Redis", ("if milliseconds < MAX - engine.now.milliseconds:  # a larger sum wraps into the past in Redis",), _NOW),
+    Equivalent(BACKUP_QUEUE, "scripts: bool = True,", ("scripts: bool = False,",), "with scripts or without, the same is done"),
+    Equivalent(SIZES, "def bounded(self, most: int, taken: int = 0) -> int:", ("def bounded(self, most: int, taken: int = -1) -> int:", "def bounded(self, most: int, taken: int = 1) -> int:"), _BATCH),
+    Equivalent(QUERIES, "rejected: int = 0", ("rejected: int = -1", "rejected: int = 1"), "it is always given"),
+    Equivalent(FREE, "redis.call('LPUSH', free, 0)", ("redis.call('RPUSH', free, 0)",), "the list is empty"),
+    Equivalent(WAITS, 'replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))', ('replies = yield Batch(((b"RPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))',), "marks have no order"),
+    Equivalent(RELIABLE_QUEUE, "return found[0]", ("return found[-1]",), "one message is popped"),
+    Equivalent(POPPING, "yield from _deliver_plain(ctx, state, most, 0 if more or not state.due_first else max(share, 1))", ("yield from _deliver_plain(ctx, state, most, 0 if more or not state.due_first else max(share, 0))",), "where due messages come first, their share of one message is one"),
+    Equivalent(POPPING, "if found or left is None or left > 0:", ("if found or left is None or left > 1:", "if found or left is None or left >= 0:"), "what is due is asked again by whoever moves it"),
+    Equivalent(POPPING, "if len(state) == 1:", ("if len(state) == 0:",), "one queue may be popped as several are"),
 )  # fmt: skip
 
 _ONLY: Final = re.compile(r"(check\(\[\w+\]\))\[0\]")

@@ -125,7 +125,7 @@ def reaching(mutant: Mutant, reach: Reach) -> list[str]:
         chosen = [
             name for name, (_, files) in reach.items() if lines.intersection(files.get(mutant.file, ()))
         ]
-    else:
+    if not lines or not chosen:  # a decorator is executed at import, too
         used = {mutant.file, TELLS} if mutant.file.startswith(TELLS.rpartition("/")[0]) else {mutant.file}
         of_file = (
             []
