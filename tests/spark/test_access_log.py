@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from pressure.spark.example.chart import as_svg, as_text
+import pytest
+
+from pressure.spark.example.chart import as_text, draw
 from pressure.spark.example.lines import BROKEN, lines
 from pressure.spark.example.steps import _LINE
 
@@ -29,10 +32,27 @@ def test_the_generated_lines_have_the_access_log_format() -> None:
 HOURS = [{"hour": 0, "requests": 30, "failed": 0}, {"hour": 1, "requests": 60, "failed": 15}]
 
 
-def test_the_chart_is_drawn_as_text_and_as_svg() -> None:
+def test_the_chart_is_drawn_as_text() -> None:
     first, second = as_text(HOURS).splitlines()
     assert (first.count("█"), second.count("█")) == (30, 60)
     assert second.endswith("60  15 failed")
-    picture = ET.fromstring(as_svg(HOURS))  # noqa: S314, our own
-    heights = [float(each.attrib["height"]) for each in picture.iter("{http://www.w3.org/2000/svg}rect")]
-    assert heights == [110.0, 0.0, 220.0, 55.0]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_picture_has_a_panel_with_a_scale_for_requests_and_one_for_failures(
+    tmp_path: Path, dark: bool
+) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; it is in the extra 'spark'")
+    draw(HOURS, tmp_path / "chart.svg", dark=dark)
+    text = (tmp_path / "chart.svg").read_text()
+    picture = ET.fromstring(text)  # noqa: S314, our own
+    told = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert "Requests to the web server by the hour, 90 in all" in told
+    assert {"requests: 90", "failures (status 500 and above): 15"} <= set(told)
+    assert {"requests per hour", "failures per hour", "hour of the day (UTC)"} <= set(told)
+    assert {"00", "01", "23"} <= set(told)
+    scales = [int(each) for each in told if each and re.fullmatch(r"0|[1-9]\d*", each)]
+    assert scales.count(0) == 2, "each panel has its scale"
+    first = scales[: scales.index(0, 1)]
+    assert max(first) >= 60 > 20 >= max(scales[len(first) :]) >= 15
+    assert ("#0d1117" in text) == dark

@@ -15,12 +15,13 @@ from typing import Any, Final
 
 from pressure import PressureError, Queue, QueueDoesNotExistError
 from pressure.cli.options import positive_number
+from pressure.extras import how_to_install
 from pressure.spark import finish, session
 from pressure.spark.errors import SetupError
 from pressure.spark.pipeline import Plan, running, started
 from pressure.spark.sessions import QUIET
 
-from .chart import as_svg, as_text
+from .chart import as_text, draw
 from .lines import lines
 from .steps import parsed, report
 
@@ -166,7 +167,11 @@ def told(hours: list[dict[str, Any]], out: Path) -> Iterator[str]:
     whole = [hour for hour in hours if hour.get("hour") is not None]
     broken = sum(hour["requests"] for hour in hours if hour.get("hour") is None)
     yield as_text(whole)
-    (out / "chart.svg").write_text(as_svg(whole))
+    try:
+        draw(whole, out / "chart.svg")
+        draw(whole, out / "chart-dark.svg", dark=True)
+    except ImportError:
+        yield f"there is no picture, since matplotlib is missing; {how_to_install('spark')}"
     yield f"{broken} lines are broken; requests, report and chart are in {out}"
 
 

@@ -143,4 +143,5 @@ def test_the_access_log_example_runs(tmp_path: Path) -> None:
     assert "failed" in hours[14]
     broken = int(told[-1].split()[0])
     assert sum(int(line[66:74]) for line in hours) + broken == 20_000
-    assert (tmp_path / "out" / "chart.svg").read_text().startswith("<svg")
+    for name in ("chart.svg", "chart-dark.svg"):
+        assert "failures (status 500 and above)" in (tmp_path / "out" / name).read_text()
