@@ -581,7 +581,7 @@ def not_allowed(command: bytes, directive: str) -> bytes:
     return (
         b'ERR %b command not allowed. If the %b option is set to "local", you can run it from a local '
         b"connection, otherwise you need to set this option in the configuration file, and then restart "
-        b"the server." % (command.upper(), directive.encode())
+        b"the server." % (command.partition(b"|")[0].upper(), directive.encode())
     )
 
 
@@ -854,6 +854,11 @@ ACL_FILE_IS_WRONG = (
 ACL_NOT_SAVED = (
     b"ERR There was an error trying to save the ACLs. Please check the server logs for more information"
 )
+
+
+def no_samples(event: bytes) -> bytes:
+    """LATENCY GRAPH knows no spike of an event."""
+    return one_line(b"ERR No samples available for event '%b'" % until_nul(event))
 
 
 def bad_user_line(name: bytes, reason: bytes) -> bytes:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .latency import LatencyMonitor
+
 if TYPE_CHECKING:
     from .config import Config
     from .errors import CommandError
@@ -109,8 +111,9 @@ class Statistics(dict["Command", Calls]):
     Attributes:
         stopwatch: the same, and ahead by the seconds that DEBUG SLEEP took.
         lap: the stopwatch when the last command ended, which is when the next one begins.
-        slow: seconds at which a command is slow.
+        slow: seconds at which a command is slow for the slow log or the latency monitor.
         slow_log: the slow commands.
+        latency: the spikes of commands.
         errors: error replies, by their code.
         connections: clients that were accepted.
         rejected_connections: clients that were refused.
@@ -123,9 +126,9 @@ class Statistics(dict["Command", Calls]):
 
     # Each command uses four attributes; without slots, those of a subclass of dict take four times as long.
     __slots__ = (
-        "_slept", "_stopwatch", "connections", "errors", "input_bytes", "lap", "memory_peak", "output_bytes",
-        "rejected_connections", "replication_input_bytes", "replication_output_bytes", "slow", "slow_log",
-        "stopwatch",
+        "_slept", "_slow_log_from", "_stopwatch", "connections", "errors", "input_bytes", "lap", "latency",
+        "memory_peak", "output_bytes", "rejected_connections", "replication_input_bytes",
+        "replication_output_bytes", "slow", "slow_log", "stopwatch",
     )  # fmt: skip
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
@@ -135,6 +138,8 @@ class Statistics(dict["Command", Calls]):
         self.lap = 0.0
         self.slow = math.inf
         self.slow_log = SlowLog()
+        self.latency = LatencyMonitor()
+        self._slow_log_from = math.inf
         self.errors: Counter[bytes] = Counter()
         self.memory_peak = 0
         self.reset()
@@ -158,7 +163,9 @@ class Statistics(dict["Command", Calls]):
     def configure(self, config: Config) -> None:
         """Applies the directives."""
         threshold = config.integer("slowlog-log-slower-than")  # microseconds
-        self.slow = math.inf if threshold < 0 else threshold / 1_000_000
+        self._slow_log_from = math.inf if threshold < 0 else threshold / 1_000_000
+        self.latency.configure(config)
+        self.slow = min(self._slow_log_from, self.latency.threshold / 1000 or math.inf)
         self.slow_log.most = config.integer("slowlog-max-len")
 
     def reset(self) -> None:
@@ -201,8 +208,9 @@ class Statistics(dict["Command", Calls]):
         return self.count_error(error)
 
     def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
-        """Adds a slow command to the slow log, unless the command is excluded from it."""
-        if "skip_slowlog" not in command.flags:
+        """Tells the latency monitor of a slow command, and the slow log unless that excludes the command."""
+        self.latency.take(command, session.engine.now.wall // 1_000_000, seconds)
+        if seconds >= self._slow_log_from and "skip_slowlog" not in command.flags:
             self.slow_log.add(session.client, args, int(seconds * 1_000_000))
 
 

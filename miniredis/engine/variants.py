@@ -58,6 +58,8 @@ for versions, names, changes in (
     ("6.2", "script", {"flags": "+may_replicate"}),
     (OLD, "acl", {"flags": "+admin +noscript +loading +stale"}),
     ("6.0", "acl", {"flags": "+skip_slowlog"}),
+    (OLD, "latency", {"flags": "+admin +noscript +loading +stale"}),
+    (OLD, "module", {"flags": "+admin +noscript"}),
     (OLD, "client", {"flags": "+admin +noscript +loading +stale", "categories": "+connection"}),
     (OLD, "config", {"flags": "+admin +noscript +loading +stale"}),
     (OLD, "slowlog", {"flags": "+admin +loading +stale"}),

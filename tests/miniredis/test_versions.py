@@ -61,7 +61,7 @@ NOT_SAME: Final = {"6.0": {"EXPIRE k 9223372036854775807"}}
 """Requests that a version does not answer as a real server, which is a matter of VERSIONS.md."""
 
 NOT_HERE: Final = (
-    "asking cluster clusterscan commandlog delifeq host: latency lolwut migrate module msetex post "
+    "asking cluster clusterscan commandlog delifeq host: migrate msetex post "
     "readonly readwrite restore-asking stralgo waitaof vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
     "vrandmember vrem vsetattr vsim"
 ).split()
@@ -69,7 +69,6 @@ NOT_HERE: Final = (
 
 PARTS_NOT_HERE: Final = {
     *("client|no-touch", "client|capa", "client|import-source", "script|show"),
-    *("memory|doctor", "memory|malloc-stats", "memory|purge", "memory|stats"),
 }
 
 

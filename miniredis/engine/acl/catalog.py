@@ -13,15 +13,7 @@ from ..registry import CATEGORIES, CommandTable, commands
 __all__ = ["Catalog", "catalog_of"]
 
 ABSENT: Final = {
-    "admin slow dangerous": "cluster|forget cluster|meet cluster|reset cluster|set-config-epoch",
-    "slow": (
-        "latency latency|help memory|doctor memory|malloc-stats memory|purge memory|stats module module|help"
-    ),
-    "dangerous admin slow": (
-        "latency|doctor latency|graph latency|histogram latency|history latency|latest latency|reset "
-        "module|list module|load module|loadex module|unload"
-    ),
-    "read fast": "lolwut",
+    "admin slow dangerous": ("cluster|forget cluster|meet cluster|reset cluster|set-config-epoch"),
     "keyspace write slow dangerous": "migrate restore-asking",
 }
 """Commands of Redis 7.0 that this server lacks, by their categories: rules may name them all the same."""

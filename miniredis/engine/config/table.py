@@ -164,7 +164,7 @@ DIRECTIVES: Final = {
     "io-threads-do-reads": ignored("no", switch, "immutable"),
     "jemalloc-bg-thread": ignored("yes", switch),
     "key-load-delay": ignored("0", integer(MIN32, MAX32), "hidden"),
-    "latency-monitor-threshold": ignored("0", integer(0, MAX)),
+    "latency-monitor-threshold": works("0", integer(0, MAX)),
     "latency-tracking": ignored("yes", switch),
     "latency-tracking-info-percentiles": ignored("50 99 99.9", percentiles, "words"),
     "lazyfree-lazy-eviction": ignored("no", switch),

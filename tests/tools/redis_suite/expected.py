@@ -124,10 +124,7 @@ NOT_THERE: Final = (
 )
 
 MINIREDIS: Final = Table(
-    (
-        Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),
-        Tag("needs:latency", "miniredis has no LATENCY"),
-    ),
+    (Tag("needs:config-maxmemory", "miniredis has no limit on memory, and evicts nothing"),),
     (
         Cause("(possibly related to argument 'maxmemory')", "miniredis has no limit on memory"),
         Cause(

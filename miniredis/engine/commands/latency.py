@@ -1,0 +1,118 @@
+"""LATENCY: spikes of commands, and how long commands take."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..errors import CommandError
+from ..help import help_on
+from ..registry import Command, command, commands, container
+from ..replies import Map, Reply, Verbatim
+from ..session import Session
+from ..statistics import Calls
+
+ADMIN: Final = "admin noscript loading stale"
+EVERY_NODE: Final = "request_policy:all_nodes response_policy:special"
+TOLD: Final = f"nondeterministic_output {EVERY_NODE}"
+
+container("LATENCY", -2, module=__name__, summary="Shows what takes long.", since="2.8.13")
+
+
+def seconds_now(session: Session) -> int:
+    return session.engine.now.wall // 1_000_000
+
+
+@command("LATENCY LATEST", 2, ADMIN, acl="", tips=TOLD, since="2.8.13")
+def latency_latest(session: Session, args: list[bytes]) -> Reply:
+    """Lists for each event the latest spike and the worst of all."""
+    return [
+        [event.encode(), *spikes.kept[-1], spikes.worst]
+        for event, spikes in session.engine.statistics.latency.events.items()
+    ]
+
+
+@command("LATENCY HISTORY", 3, ADMIN, acl="", tips=TOLD, since="2.8.13", syntax="event")
+def latency_history(session: Session, args: list[bytes]) -> Reply:
+    """Lists the latest spikes of an event: when, and how many milliseconds."""
+    spikes = session.engine.statistics.latency.events.get(event_of(args[2]))
+    return [list(spike) for spike in spikes.kept] if spikes else []
+
+
+def event_of(word: bytes) -> str:
+    return word.decode("utf-8", "surrogateescape")
+
+
+@command(
+    "LATENCY RESET",
+    -2,
+    ADMIN,
+    acl="",
+    tips="request_policy:all_nodes response_policy:all_succeeded",
+    since="2.8.13",
+    syntax="[event...]",
+)
+def latency_reset(session: Session, args: list[bytes]) -> Reply:
+    """Forgets the spikes of some events, or of all; returns of how many."""
+    return session.engine.statistics.latency.reset([event_of(word) for word in args[2:]])
+
+
+@command("LATENCY GRAPH", 3, ADMIN, acl="", tips=TOLD, since="2.8.13", syntax="event")
+def latency_graph(session: Session, args: list[bytes]) -> Reply:
+    """Draws the spikes of an event."""
+    event = event_of(args[2])
+    spikes = session.engine.statistics.latency.events.get(event)
+    if spikes is None:
+        raise CommandError(errors.no_samples(args[2]))
+    return Verbatim(spikes.graph(event, seconds_now(session)).encode())
+
+
+@command("LATENCY DOCTOR", 2, ADMIN, acl="", tips=TOLD, since="2.8.13")
+def latency_doctor(session: Session, args: list[bytes]) -> Reply:
+    """Says what the spikes may come from."""
+    slower_than = session.engine.config.integer("slowlog-log-slower-than")
+    paragraphs = session.engine.statistics.latency.report(seconds_now(session), slower_than)
+    return Verbatim("".join(paragraphs).encode())
+
+
+@command("LATENCY HISTOGRAM", -2, ADMIN, acl="", tips=TOLD, since="7.0.0", syntax="[command...]")
+def latency_histogram(session: Session, args: list[bytes]) -> Reply:
+    """Tells for commands how often they ran, and up to how many microseconds they took on average."""
+    engine = session.engine
+    asked = (each for name in args[2:] for each in named(session, name))
+    wanted = asked if len(args) > 2 else list(engine.statistics)
+    found = {each: calls for each in wanted if (calls := engine.statistics.get(each)) and calls.count}
+    return Map((each.name, shown(calls)) for each, calls in found.items())
+
+
+def shown(calls: Calls) -> Reply:
+    """One bucket, with all calls: the times of single calls are not kept."""
+    buckets = Map({bucket(calls.seconds / calls.count): calls.count})
+    return Map({b"calls": calls.count, b"histogram_usec": buckets})
+
+
+def named(session: Session, name: bytes) -> list[Command]:
+    """The command of that name, or the subcommands of a container."""
+    found = session.engine.commands.look_up(name.split(b"|", 1))
+    if found is None:
+        return []
+    return list(commands(found.subcommands)) if found.subcommands else [found]
+
+
+def bucket(seconds: float) -> int:
+    """The upper end of the bucket of Redis's histograms that a time falls into, in microseconds."""
+    nanoseconds = 1024
+    while top(nanoseconds) < seconds * 1e9:
+        nanoseconds *= 2
+    return top(nanoseconds) // 1000
+
+
+def top(nanoseconds: int) -> int:
+    """The highest number that counts as this one, with two digits that matter."""
+    return nanoseconds + nanoseconds // 128 - 1
+
+
+@command("LATENCY HELP", 2, "loading stale", acl="", since="2.8.13")
+def latency_help(session: Session, args: list[bytes]) -> Reply:
+    """Lists these subcommands."""
+    return list(help_on(session.engine.commands, b"latency"))
