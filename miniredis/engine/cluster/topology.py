@@ -129,7 +129,8 @@ class Topology:
     @property
     def serving(self) -> set[Node]:
         """The nodes that have slots."""
-        return {owner for owner in self.owners if owner is not None}
+        owners = set(self.owners)
+        return {owner for owner in owners if owner is not None}
 
     def ranges(self) -> Iterator[tuple[int, int, Node | None]]:
         """First slot, last slot and owner of each run of slots that one node has, in order."""
