@@ -26,6 +26,7 @@ from .clusters import Cluster, cluster
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .journal.damage import DamagedFileError
+from .sentinels import Sentinels, sentinel
 from .server import Server, serve
 from .spawning import SpawnedServer, spawn
 
@@ -43,10 +44,12 @@ __all__ = [
     "Engine",
     "HeldClock",
     "Instant",
+    "Sentinels",
     "Server",
     "SpawnedServer",
     "cluster",
     "join",
+    "sentinel",
     "serve",
     "spawn",
     "start",

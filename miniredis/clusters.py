@@ -7,32 +7,24 @@ other respects; replicas follow their primaries by Redis's replication.
 
 from __future__ import annotations
 
-import secrets
-import threading
-from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import Future
-from decimal import Decimal
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING
 
-import trio
-
-from .arguments import DirectiveValue, as_microseconds, check_loop, checked_config, kind
-from .clock import Clock, ClockChoice, TrioClock, chosen
+from .arguments import DirectiveValue
+from .clock import ClockChoice
 from .cluster_nodes import ClusterNode
 from .engine import Engine
 from .engine.cluster.slots import key_slot
 from .engine.cluster.topology import Topology
 from .engine.conditions import PausedBy
 from .engine.replication.failover import UNTIL_IT_IS_OVER
-from .server import LoopChoice, run_server
+from .server import LoopChoice
+from .server_groups import Group, check_counts
 from .slot_moves import SlotMove
-from .tick_runner import advance_together
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from types import TracebackType
+    from typing import Any
 
     import redis
     import redis.asyncio
@@ -41,21 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "cluster"]
 
-T = TypeVar("T")
 
-GLANCE: Final = 0.0005
-"""Seconds after which it is looked again whether replicas have come so far."""
-
-PATIENCE: Final = 10
-"""Seconds after which a replica that gets no further counts as stuck."""
-
-MOST: Final = 1000
-"""How many nodes there can be; a mistake for more, which would use up all descriptors."""
-
-STOPPED: Final = "the cluster has stopped"
-
-
-class Cluster:
+class Cluster(Group[ClusterNode]):
     """A running cluster. ``stop``, or leaving its ``with`` block, stops all nodes.
 
     All methods may be called from any thread.
@@ -65,28 +44,22 @@ class Cluster:
             same objects when they change their role, or are killed and restarted.
     """
 
+    caller = "cluster"
+
     def __init__(
         self,
         primaries: int,
         replicas: int,
-        clock: Clock,
+        clock: ClockChoice,
         loop: LoopChoice,
         version: str | None,
-        options: dict[str, Any],
+        directives: dict[str, DirectiveValue],
     ) -> None:
+        super().__init__(clock, loop, version, directives)
         self.nodes = [ClusterNode(self, number) for number in range(primaries * (1 + replicas))]
+        self._servers = self.nodes
         self._primaries = primaries
-        self._clock = clock
-        self._loop = loop
-        self._version = version
-        self._options = options
-        self._lock = threading.RLock()
         self._topology: Topology
-        self._nursery: trio.Nursery
-        self._token: trio.lowlevel.TrioToken
-        self._end = trio.Event()
-        self._has_begun: Future[None] = Future()
-        self._thread = threading.Thread(target=self._run, name="miniredis cluster", daemon=True)
 
     # Where it is
 
@@ -174,7 +147,7 @@ class Cluster:
         """
         return SlotMove(self, self._lock, self._topology, slots, to)
 
-    def kill(self, node: ClusterNode) -> None:
+    def kill(self, server: ClusterNode) -> None:
         """Ends a node at once: its connections break, and what it has in memory only is lost.
 
         The other nodes know it when the call returns, as those of a real cluster do after
@@ -182,7 +155,7 @@ class Cluster:
         ``failover`` or ``restart`` (with ``cluster_require_full_coverage=False`` only requests for its slots
         fail). Does nothing if it is down already.
         """
-        self._call(self._kill, node)
+        super().kill(server)
 
     def restart(self, node: ClusterNode) -> None:
         """Starts a node that was killed, at the same port, with the same id.
@@ -225,96 +198,16 @@ class Cluster:
         self._call(self._fail_over, replica, False)
         return replica
 
-    def wait_for_replicas(self) -> None:
-        """Waits until each replica has all that its primary has, as far as both are up.
-
-        Raises:
-            TimeoutError: a replica gets no further.
-        """
-        self._call(self._catch_up)
-
-    @property
-    def now(self) -> dt.datetime:
-        """The time of all nodes in UTC."""
-        return self.nodes[0].now
-
-    def fast_forward(self, seconds: float | Decimal) -> None:
-        """Moves the clock of all nodes forward, as ``Server.fast_forward`` does that of a server.
-
-        When the call returns, replicas have what time has brought to their primaries.
-        """
-        self._call(self._advance, as_microseconds(seconds))
-
     def reset(self) -> None:
         """Removes every key of every node; slots and roles stay."""
         for node in self.primaries:
             node.reset()
         self.wait_for_replicas()
 
-    def stop(self) -> None:
-        """Stops all nodes; returns when all sockets are closed. May be called more than once."""
-        try:
-            self._token.run_sync_soon(self._end.set)
-        except trio.RunFinishedError:
-            return
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def __repr__(self) -> str:
-        return f"<Cluster {' '.join(node.public_url for node in self.nodes)}>"
-
     # On its own thread
 
-    def _call(self, act: Callable[..., Awaitable[T]], *args: Any) -> T:
-        try:
-            return trio.from_thread.run(act, *args, trio_token=self._token)
-        except (trio.RunFinishedError, trio.Cancelled):
-            raise RuntimeError(STOPPED) from None
-
-    def _begin(self) -> None:
-        self._thread.start()
-        try:
-            self._has_begun.result()
-        except BaseException:
-            self._thread.join()
-            raise
-
-    def _run(self) -> None:
-        try:
-            trio.run(self._serve, clock=TrioClock())
-        except BaseException as error:
-            if self._has_begun.done():
-                raise
-            self._has_begun.set_exception(error)
-
-    async def _serve(self) -> None:
-        self._token = trio.lowlevel.current_trio_token()
-        async with trio.open_nursery() as self._nursery:
-            try:
-                for node in self.nodes:
-                    await self._start(node)
-                self._share_slots()
-                await self._catch_up()
-            except Exception as error:  # told here: the nursery would put it into an exception group
-                self._has_begun.set_exception(error)
-            else:
-                self._has_begun.set_result(None)
-                await self._end.wait()
-                for node in self.replicas:  # first, so that none looks for its primary
-                    node.end()
-                    await node.ended.wait()
-            self._nursery.cancel_scope.cancel()
+    async def _form(self) -> None:
+        self._share_slots()
 
     def _share_slots(self) -> None:
         primaries = [node.member for node in self.nodes[: self._primaries]]
@@ -330,41 +223,24 @@ class Cluster:
         topology.listener = self
         self._align()
 
-    async def _start(self, node: ClusterNode) -> None:
-        options = {**self._options, "port": node.port} if node.has_run else dict(self._options)
-        if "dir" in options:
-            options["dir"] = Path(options["dir"]) / f"node-{node.number}"
-        config = checked_config("cluster", {**options, "cluster_enabled": "yes"}, version=self._version)
-        engine = Engine(config, self._clock.now(), secrets.randbits(64))
-        if node.has_run:  # before clients come, who must not find a cluster of one node that has all slots
-            assert engine.cluster is not None
-            engine.cluster.join(self._topology, node.member)
-        await self._nursery.start(partial(self._run_node, node, engine))
+    def _options(self, _: ClusterNode) -> dict[str, DirectiveValue]:
+        return {**self._directives, "cluster_enabled": "yes"}
 
-    async def _run_node(self, node: ClusterNode, engine: Engine, task_status: Any) -> None:
-        try:
-            await run_server(
-                engine.config,
-                engine=engine,
-                time_source=self._clock,
-                loop=self._loop,
-                handle=partial(node.begin, engine),
-                lock=self._lock,
-                task_status=task_status,
-            )
-        except OSError:
-            if not node.has_run:
-                raise  # else its log tells of it, and the others go on
-        finally:
-            if node.has_run:
-                node.ended.set()
-                node.member.has_failed = True
-                if hasattr(self, "_topology"):
-                    self._topology.changed()
+    def _prepare(self, node: ClusterNode, engine: Engine) -> None:
+        """A node that comes back must not be a cluster of one node that has all slots, even for a moment."""
+        assert engine.cluster is not None
+        if node.has_run:
+            engine.cluster.join(self._topology, node.member)
+        else:
+            node.member = engine.cluster.node
+
+    def _is_down(self, node: ClusterNode) -> None:
+        node.member.has_failed = True
+        if hasattr(self, "_topology"):
+            self._topology.changed()
 
     async def _kill(self, node: ClusterNode) -> None:
-        node.end()
-        await node.ended.wait()
+        await super()._kill(node)
         self._align()
 
     async def _restart(self, node: ClusterNode) -> None:
@@ -400,24 +276,6 @@ class Cluster:
             if node.is_up:
                 node.act(node.membership.align)
 
-    async def _catch_up(self, *replicas: ClusterNode) -> None:
-        with trio.move_on_after(PATIENCE):
-            for replica in replicas or self.nodes:
-                while replica.lags:
-                    await trio.sleep(GLANCE)
-            return
-        raise TimeoutError(f"a replica did not get the data of its primary within {PATIENCE} s")
-
-    async def _advance(self, microseconds: int) -> None:
-        with self._lock:
-            running = [node for node in self.nodes if node.is_up]
-            for node in running:
-                node.read_arrived()
-            advance_together(self._clock, [node.runner for node in running], microseconds)
-            for node in running:
-                node.runner.advance(0)
-        await self._catch_up()
-
     # What nodes ask for: ``TopologyListener``
 
     def changed(self) -> None:
@@ -432,13 +290,7 @@ class Cluster:
 
     def tell(self, member: Node, act: Callable[[Engine], object]) -> None:
         """Does something with a node's engine soon, unless it is down."""
-        node = self._node(member)
-
-        def act_if_up() -> None:
-            if node.is_up:
-                node.act(partial(act, node.membership.engine))
-
-        self._token.run_sync_soon(act_if_up)
+        self._tell(self._node(member), act)
 
 
 def align(engine: Engine) -> None:
@@ -483,16 +335,5 @@ def cluster(
             directive is one that the cluster sets itself.
         OSError: a node cannot listen, or the disk fails.
     """
-    check_loop("cluster", loop)
-    for name, number, least in (("nodes", nodes, 1), ("replicas", replicas, 0)):
-        if not isinstance(number, int):
-            raise TypeError(f"cluster(): {name} must be an int, not {kind(number)}")
-        if not least <= number <= MOST:
-            raise ValueError(f"cluster(): {name} must be from {least} to {MOST}, not {number}")
-    for name in ("port", "unixsocket", "tls_port", "replicaof", "cluster_enabled"):
-        if name in directives:
-            raise ValueError(f"cluster(): {name} is different for each node, or set by the cluster")
-    checked_config("cluster", {k: v for k, v in directives.items() if k != "dir"}, version=version)
-    started = Cluster(nodes, replicas, chosen(clock), loop, version, directives)
-    started._begin()
-    return started
+    check_counts("cluster", {"nodes": (nodes, 1), "replicas": (replicas, 0)})
+    return Cluster(nodes, replicas, clock, loop, version, directives).begin()

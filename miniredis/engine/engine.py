@@ -49,6 +49,7 @@ from .waiting import Waiter, Waiting
 
 if TYPE_CHECKING:
     from .rdb.loading import Progress
+    from .sentinels import Sentinel
 
 __all__ = ["Engine"]
 
@@ -115,6 +116,7 @@ class Engine:
         self.replication = Replication(self)
         self.saves = Saves(self)
         self.timers = Timers(self)
+        self.sentinel: Sentinel | None = None
         self.cluster: Membership | None = None
         if self.config["cluster-enabled"] == "yes":
             self.cluster = Membership(self, Node(self.new_name(), self.config))
@@ -133,6 +135,12 @@ class Engine:
         self.environment = environment
         self.statistics.use(environment.stopwatch)
         self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
+
+    def watch(self, sentinel: Sentinel) -> None:
+        """The server is a sentinel from now on, and has the commands of one."""
+        from .sentinels import sentinel_table  # few servers are
+
+        self.sentinel, self.commands = sentinel, sentinel_table(self.version)
 
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1

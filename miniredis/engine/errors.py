@@ -682,6 +682,12 @@ def expected_dollar(got: bytes) -> bytes:
     return b"expected '$', got '%b'" % got
 
 
+# Sentinels
+NO_SUCH_MASTER = b"ERR No such master with that name"
+NO_GOOD_REPLICA = b"NOGOODSLAVE No suitable replica to promote"
+SENTINEL_BUSY = b"INPROG Failover already in progress"
+ONLY_HELLO = b"ERR Only HELLO messages are accepted by Sentinel instances."
+
 # Clusters
 NO_CLUSTER = b"ERR This instance has cluster support disabled"
 CROSS_SLOT = b"CROSSSLOT Keys in request don't hash to the same slot"

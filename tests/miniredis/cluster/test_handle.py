@@ -340,7 +340,7 @@ def test_wrong_arguments_are_refused() -> None:
         ({"nodes": 0}, ValueError, "nodes must be from 1"),
         ({"nodes": "3"}, TypeError, "nodes must be an int, not str"),
         ({"replicas": -1}, ValueError, "replicas must be from 0"),
-        ({"port": 6379}, ValueError, "port is different for each node"),
+        ({"port": 6379}, ValueError, "port is different for each server"),
         ({"databases": "x"}, miniredis.ConfigurationError, "databases"),
         ({"prot": 1}, TypeError, "prot"),
         ({"clock": "x"}, ValueError, "clock"),
