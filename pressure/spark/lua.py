@@ -122,7 +122,8 @@ end
 local moved, status, size = take(tonumber(ARGV[2]), tonumber(ARGV[3]))
 if status == 'error' then return moved end
 if moved > 0 then
-  call('HSET', source, 'claimed', claimed + moved, 'bytes ' .. claimed, (claimed + moved) .. ' ' .. size)
+  call('HINCRBY', source, 'claimed', moved)
+  call('HSET', source, 'bytes ' .. claimed, (claimed + moved) .. ' ' .. size)
 end
 return {status, moved, claimed + moved, size}
 """
