@@ -96,13 +96,16 @@ class Options:
         object.__setattr__(self, "where", where)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without ``where``, which is computed again where this is unpickled."""
-        names = [each.field for each in OPTIONS.values()]
+        """Pickle ``where``, too: another machine may have other environment variables."""
+        names = [*(each.field for each in OPTIONS.values()), "where"]
         return _restored, ({name: getattr(self, name) for name in names},)
 
 
 def _restored(values: dict[str, Any]) -> Options:
-    return Options(**values)
+    options = object.__new__(Options)
+    for name, value in values.items():
+        object.__setattr__(options, name, value)
+    return options
 
 
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:

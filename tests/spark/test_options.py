@@ -54,6 +54,20 @@ def test_wrong_options_are_reported(given: dict[str, str], told: str) -> None:
     assert told in str(caught.value)
 
 
+def test_the_server_is_that_of_the_driver_on_machines_with_other_environment_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://driver:7000/3")
+    monkeypatch.setenv("PRESSURE_PREFIX", "mine")
+    sent = pickle.dumps(options_of({"queue": "q"}))
+    for other in ("redis://worker", "not a URL"):
+        monkeypatch.setenv("REDIS_URL", other)
+        monkeypatch.setenv("PRESSURE_PREFIX", "another")
+        found = pickle.loads(sent)  # noqa: S301, our own
+        assert found.where.address == "driver:7000"
+        assert places_of(found).main == b"mine:q"
+
+
 def test_options_can_be_pickled() -> None:
     options = options_of({"queue": "q", "url": "redis://127.0.0.1:7000/3", "prefix": "p"})
     assert pickle.loads(pickle.dumps(options)) == options  # noqa: S301, our own
