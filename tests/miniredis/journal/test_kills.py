@@ -28,6 +28,8 @@ from conformance.histories.recorder import Notebook
 from ...waiting import until
 from .test_append_only_file import DURABLE, process_in
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 AT_ONCE: Final = Retry(NoBackoff(), 0)
 """A client that does not connect again."""
 
@@ -200,7 +202,7 @@ def kill_while_it_starts(folder: Path, luck: random.Random) -> None:
     words = ["-m", "miniredis", "--port", "0", "--dir", str(folder), *DURABLE]
     process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        process.wait(luck.random() * 0.5)
+        process.wait(luck.random() * 0.1)  # a fork has loaded its files by then, or is about to
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
