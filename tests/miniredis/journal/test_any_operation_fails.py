@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from conformance.histories import Facts, History, Operation, judged, worst
 from conformance.wire import encode
 from miniredis import DamagedFileError
 from miniredis.journal import rewriting
@@ -95,6 +96,24 @@ class Work:
         engine.disconnect(mover, now)
         return reply
 
+    def _history(self, final: list[int]) -> History:
+        """What a client says that pushes one after the other, and what the list holds at the end."""
+        ends = dict.fromkeys(self.answered, True) | dict.fromkeys(self.unanswered, False)
+        puts = [
+            Operation(
+                "client",
+                "l",
+                "put",
+                (b"%d" % each,),
+                None,
+                each,
+                each if is_over else None,
+                "ok" if is_over else "open",
+            )
+            for each, is_over in ends.items()
+        ]
+        return History(puts, Facts(final={"l": tuple(b"%d" % each for each in final)}))
+
     def check(self, disk: MemoryDisk, when: str) -> None:
         """Starts a server, which must have all that was answered, and of the rest all or nothing."""
         disk.plan = works
@@ -104,6 +123,8 @@ class Work:
             raise AssertionError(f"{when}: {error}") from error
         found, waiting = ([int(each) for each in values.get(key, ())] for key in (b"l", b"in"))  # type: ignore[arg-type,union-attr]
         whole = [*found, *waiting]  # the push before a move may be there without it
+        verdict = worst(judged(self._history(whole)).values())
+        assert verdict.answer == "ok", f"{when}: {verdict}"
         assert whole in (self.answered, [*self.answered, *self.unanswered]), (
             f"{when}: {self.answered} and {self.unanswered} became {found} and {waiting}"
         )

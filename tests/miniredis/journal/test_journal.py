@@ -411,6 +411,21 @@ def test_a_key_that_an_effect_makes_permanent_is_there_though_its_time_had_come(
     assert again.ask("OBJECT", "IDLETIME", "k") == b":0\r\n"
 
 
+def test_a_clock_that_is_set_back_loses_nothing_and_the_ids_of_a_stream_go_on() -> None:
+    disk = MemoryDisk()
+    server = Server(disk)
+    server.ask("SET", "k", "v", "PX", 1000)
+    first = server.ask("XADD", "s", "*", "f", "v")
+    server.now = Instant(NOW.wall - 3_600_000_000, NOW.monotonic + 1)
+    assert server.ask("XADD", "s", "*", "f", "v") == first.replace(b"-0", b"-1")
+    server.ask("RPUSH", "l", 1)
+    server.journal.close()
+    again = Server(disk, now=server.now)
+    assert again.ask("MGET", "k") == b"*1\r\n$1\r\nv\r\n"
+    assert again.ask("XLEN", "s") == b":2\r\n"
+    assert again.ask("LRANGE", "l", 0, -1) == b"*1\r\n$1\r\n1\r\n"
+
+
 # Files that are wrong
 
 
