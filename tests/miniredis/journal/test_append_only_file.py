@@ -120,6 +120,28 @@ def test_miniredis_starts_with_the_files_of_a_real_server(
         assert portrait(server.port) == seen
 
 
+@pytest.mark.parametrize("preamble", ["yes", "no"])
+def test_the_tool_of_redis_finds_our_files_good(redis_7_0: Address, preamble: str, tmp_path: Path) -> None:
+    with ours(tmp_path, aof_use_rdb_preamble=preamble) as server, redis.Redis(port=server.port) as client:
+        fill(client)
+        client.bgrewriteaof()
+        until(lambda: rewrites(client) == 1, "is it rewritten")
+        fill_at_random((server.host, server.port), (redis_7_0.host, redis_7_0.port), 1)
+    folder = tmp_path / "appendonlydir"
+    (increment,) = folder.glob("*.incr.aof")
+    assert "All AOF files and manifest are valid" in checked(folder / "appendonly.aof.manifest")
+    with increment.open("ab") as file:
+        file.write(b"*1\r\n$4\r\nPI")
+    assert "is not valid" in checked(folder / "appendonly.aof.manifest")
+
+
+def checked(path: Path) -> str:
+    """What ``redis-check-aof`` says of a file."""
+    words = ["redis-check-aof", str(path)]
+    done = subprocess.run(words, executable=find_real_redis(), capture_output=True, text=True, check=False)
+    return done.stdout
+
+
 def rewrites(client: redis.Redis) -> int:
     told: Any = client.info("persistence")
     return int(told["aof_rewrites"]) if not told["aof_rewrite_in_progress"] else -1

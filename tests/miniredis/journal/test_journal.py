@@ -527,6 +527,9 @@ def test_an_unknown_command_is_named_with_the_byte_behind_it(before: int) -> Non
         (lambda data: data + b"SET c 3\r\n", "at byte 77"),
         (lambda data: data.replace(b"SET\r\n$1\r\nb", b"SAT\r\n$1\r\nb"), "Unknown command 'SAT'"),
         (lambda data: b"*0\r\n" + data, "at byte 4"),
+        (lambda data: data + encode("SET", "c"), "set cannot have 1 arguments before byte 97"),
+        (lambda data: data + encode("FUNCTION", "LOAD"), "function|load cannot have 1 arguments before byte"),
+        (lambda data: data + encode("RESTORE", "c", "0", "x"), "restore: ERR DUMP payload version or checksum"),
     ],
 )  # fmt: skip
 def test_what_is_no_command_stops_the_start_and_is_named(change: Callable[[bytes], bytes], told: str) -> None:
@@ -544,6 +547,13 @@ def test_a_torn_file_is_not_cut_where_it_may_not_be_or_is_not_the_last() -> None
     disk = MemoryDisk()
     damaged(disk, lambda data: data[:-3], ".base.rdb")
     with pytest.raises(DamagedFileError):
+        Server(disk)
+
+
+def test_a_snapshot_of_no_bytes_stops_the_start() -> None:
+    disk = MemoryDisk()
+    damaged(disk, lambda _: b"", ".base.rdb")
+    with pytest.raises(DamagedFileError, match="does not begin"):
         Server(disk)
 
 

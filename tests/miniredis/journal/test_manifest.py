@@ -32,3 +32,13 @@ def test_words_that_mean_nothing_are_refused(line: bytes) -> None:
 def test_a_file_may_have_any_name(name: bytes) -> None:
     manifest = parsed(b"file " + name + b" seq 1 type b\nfile b seq 1 type i\n")
     assert [part.name.encode("utf-8", "surrogateescape") for part in manifest.files] == [name, b"b"]
+
+
+def test_history_without_the_base_that_replaced_it_is_refused() -> None:
+    with pytest.raises(ManifestError, match="Found history files, and no base file"):
+        parsed(b"file a seq 1 type h\nfile b seq 1 type i\n")
+
+
+def test_a_line_ends_at_a_byte_of_zero_as_for_redis() -> None:
+    with pytest.raises(ManifestError, match="line 1: The AOF manifest file contains too long line"):
+        parsed(b"file a seq 1 type b \0 c\n")
