@@ -105,7 +105,7 @@ def test_messages_that_do_not_fit_on_the_disk_are_shown_in_the_error(
     queue.put_many(messages)
     out = tmp_path / "out"
     environment = {**os.environ, "REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
-    line = f"ulimit -f 4; exec {sys.executable} -m pressure get jobs --run 256 > {out}"  # 4 kB, or 2
+    line = f"ulimit -f 4; exec {sys.executable} -B -m pressure get jobs --run 256 > {out}"  # 4 kB, or 2; no bytecode, which would be cut, too
     done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, check=False)
     assert done.returncode == 14
     *written, part = out.read_bytes().split(b"\n")
