@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from miniredis.engine.version import DEFAULT, VERSIONS, version_named, versions_in
+
 from ..arguments import add_seed, amount, count, one_of
-from ..targets import NotInstalledError, real_redis
+from ..targets import NotInstalledError, real_redis, target_named
 from ..wire import RawConnection
 from .both import Both
 from .coverage import Coverage, all_names
@@ -34,8 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 if nothing differed."""
     options = read_options(arguments)
     try:
-        with real_redis() as address, RawConnection(address.host, address.port) as server:
-            forms = read_forms(server, chosen(options))
+        forms = forms_for(options)
         coverage, used = Coverage(), Counter[str]()
         with ExitStack() as up:
             player = players(options, coverage, used, up)
@@ -50,6 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(found is not None)
 
 
+def forms_for(options: argparse.Namespace) -> list[Form]:
+    """The forms of the commands, as the real server of that version tells them; for 6.x, one of 7.0 does."""
+    is_told = versions_in("7.2+").isdisjoint({version_named(options.version)})
+    up = real_redis() if is_told else target_named(options.against).up()
+    with up as address, RawConnection(address.host, address.port) as server:
+        return read_forms(server, chosen(options))
+
+
 def players(
     options: argparse.Namespace, coverage: Coverage, used: Counter[str], up: ExitStack
 ) -> Pair | Both:
@@ -58,7 +67,7 @@ def players(
     def beside_engine(name: str) -> Pair:
         rival = up.enter_context(rival_named(name))
         print(f"{ENGINE} beside {rival.origin}")
-        pair = Pair(rival, coverage, used)
+        pair = Pair(rival, coverage, used, options.version)
         up.callback(pair.close)
         return pair
 
@@ -81,7 +90,12 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--commands", type=count(1), metavar="N", help="run until N requests were sent (default: 20000)"
     )
     add_seed(parser, "which requests are made up first")
-    name = one_of("command", names_of_commands(), "the command COMMAND LIST")
+    parser.add_argument(
+        "--version", default=DEFAULT.name, choices=VERSIONS,
+        help="as which miniredis answers (default: %(default)s); name a real server of it with --against",
+    )  # fmt: skip
+    names = dict.fromkeys(name for version in VERSIONS for name in names_of_commands(version))
+    name = one_of("command", list(names), "the command COMMAND LIST")
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="COMMAND", type=name,
         help="send only these commands, such as lpush or 'client|list'",
@@ -112,12 +126,12 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def names_of_commands() -> list[str]:
-    return [name for name in all_names() if name not in LEFT_OUT]
+def names_of_commands(version: str = DEFAULT.name) -> list[str]:
+    return [name for name in all_names(version) if name not in LEFT_OUT]
 
 
 def chosen(options: argparse.Namespace) -> list[str]:
-    names = [name for name in names_of_commands() if name not in options.without]
+    names = [name for name in names_of_commands(options.version) if name not in options.without]
     return [name for name in names if name in options.only] if options.only else names
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from miniredis.engine.registry import DECLARED, Command, commands, declare_rest
+from miniredis.engine.registry import DECLARED, Command, commands, declare_rest, table_of
+from miniredis.engine.version import DEFAULT, version_named
 
 __all__ = ["OUTCOMES", "Coverage"]
 
@@ -69,7 +70,8 @@ def possible(name: str, outcome: str) -> bool:
     return command.handler is not None or outcome == "error"
 
 
-def all_names() -> list[str]:
+def all_names(version: str = DEFAULT.name) -> list[str]:
     """Every command and subcommand of miniredis, but for a module's, which no real server has by itself."""
-    parents = [parent for parent in commands() if "module" not in parent.flags]
+    table = table_of(version_named(version)).lookup
+    parents = [parent for parent in commands(table) if "module" not in parent.flags]
     return [each.name.decode() for parent in parents for each in (parent, *commands(parent.subcommands))]

@@ -19,6 +19,7 @@ from typing import Final
 
 from miniredis.engine import Config, Engine, Environment, Instant, Session
 from miniredis.engine.keyspace import Database
+from miniredis.engine.version import DEFAULT
 from miniredis.scripting import new_interpreter
 
 from ..wire import Hangup, RawConnection, encode, reply_end
@@ -28,15 +29,15 @@ from .pushes import in_front, in_some_order, without_redirection
 from .replies import LISTENING, split
 from .rival import Rival
 from .sizes import MENTIONS_CLIENT, work_of
-from .tolerated import SCANS, equal
+from .tolerated import SCANS, equal, rows_of
 from .walks import Ask, Walks
 
 __all__ = ["Difference", "Pair", "Step"]
 
 CLIENTS: Final = 4
 PACKING: Final = (
-    *("hash-max-listpack-entries", "3"), *("set-max-intset-entries", "3"), *("hll-sparse-max-bytes", "30"),
-    *("zset-max-listpack-entries", "3"), *("stream-node-max-entries", "3"),
+    *("hash-max-ziplist-entries", "3"), *("set-max-intset-entries", "3"), *("hll-sparse-max-bytes", "30"),
+    *("zset-max-ziplist-entries", "3"), *("stream-node-max-entries", "3"),
 )  # fmt: skip
 """Little room, so that some keys outgrow it."""
 PATIENCE: Final = 5.0
@@ -141,10 +142,15 @@ class Pair:
         rival: the real server, which is emptied.
         coverage: counts what was tried.
         used: counts the tolerated differences that were met.
+        version: as which the engine answers.
     """
 
-    def __init__(self, rival: Rival, coverage: Coverage, used: Counter[str]) -> None:
+    def __init__(
+        self, rival: Rival, coverage: Coverage, used: Counter[str], version: str = DEFAULT.name
+    ) -> None:
         self.rival = rival
+        self.version = version
+        self.rows = rows_of(version)
         self.coverage = coverage
         self.used = used
         self.control = rival.connect()
@@ -153,7 +159,7 @@ class Pair:
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         environment = Environment(new_interpreter=new_interpreter)
-        self.engine = Engine(Config(DIRECTIVES), now(), environment=environment)
+        self.engine = Engine(Config(DIRECTIVES, version=self.version), now(), environment=environment)
         self.engine.timers.active_expire = self._keys_may_end_unasked(steps)
         self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
         self.walks = Walks()
@@ -318,7 +324,13 @@ class Pair:
             mine += in_front(said[-1], of_exec=True)
             theirs += in_front(self._hear_cut_short(listener), of_exec=True)
         for reply, other in zip_longest(mine, theirs, fillvalue=NOTHING):
-            if not equal(without_redirection(reply), without_redirection(other), listener.asked, self.used):
+            if not equal(
+                without_redirection(reply),
+                without_redirection(other),
+                listener.asked,
+                self.used,
+                self.rows,
+            ):
                 return Difference(listener.name, reply, other)
         if listener.session.closing:
             return self._reconnect(listener, hung_up=ours is not None)

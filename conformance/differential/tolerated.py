@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from .replies import LISTENING, Tree, is_push, tree
 from .values import MILLISECOND_TIMES, TIMES
 
-__all__ = ["SCANS", "TOLERATED", "Tolerated", "equal"]
+__all__ = ["SCANS", "TOLERATED", "Tolerated", "equal", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +219,47 @@ SILENT: Final = (frozenset[str](), frozenset({"client|reply"}), LISTENING, LISTE
 REFUSED: Final = b" isn't allowed for a DENY BLOCKING client\r\n"
 """What those hear of that would be silent, but were refused."""
 
-BY_COMMAND: Final = {name: row for row in TOLERATED for name in row.commands}
+ENCODINGS_SINCE_7_2: Final = Tolerated(
+    "encodings", FORMS, "small lists and sets of words are listpacks, and how a string came about", kind_of
+)
 
 
-def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -> bool:
+def without_modules(reply: Tree) -> object:
+    """What HELLO answers, but for the number of the client and the modules."""
+    return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:-1]]
+
+
+MODULES: Final = Tolerated(
+    "modules",
+    ("hello",),
+    "those of 8.0 and Valkey 9.1 are not here; the number of the client",
+    without_modules,
+)
+SINCE_7_2: Final = (ENCODINGS_SINCE_7_2,)
+
+OF_VERSIONS: Final[dict[str, tuple[Tolerated, ...]]] = {
+    **dict.fromkeys(("7.2", "7.4", "valkey-8.1"), SINCE_7_2),
+    **dict.fromkeys(("8.0", "valkey-9.1"), (*SINCE_7_2, MODULES)),
+}
+"""What else is let pass in some versions; a row stands in place of the one above of the same commands."""
+
+
+def rows_of(version: str) -> dict[str, Tolerated]:
+    """The rows of a version, by the names of commands."""
+    rows = (*TOLERATED, *OF_VERSIONS.get(version, ()))
+    return {name: row for row in rows for name in row.commands}
+
+
+BY_COMMAND: Final = rows_of("7.0")
+
+
+def equal(
+    ours: bytes,
+    theirs: bytes,
+    commands: list[str],
+    used: Counter[str],
+    rows: Mapping[str, Tolerated] = BY_COMMAND,
+) -> bool:
     """Whether two replies are the same, as far as they have to be.
 
     Args:
@@ -230,11 +267,12 @@ def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -
         theirs: of the real server.
         commands: what was asked; the commands of the transaction, if it was EXEC.
         used: counts the rows that were needed.
+        rows: those that may be, by the names of commands.
     """
     if ours == theirs or not theirs.endswith(b"\r\n"):  # nothing, or a connection closed
         return ours == theirs
     if len(commands) == 1:
-        return level(tree(ours), tree(theirs), commands[0], used)
+        return level(tree(ours), tree(theirs), commands[0], used, rows)
     mine, real = tree(ours), tree(theirs)
     if isinstance(mine, bytes) or isinstance(real, bytes) or mine[0] != real[0]:
         return False
@@ -243,7 +281,7 @@ def equal(ours: bytes, theirs: bytes, commands: list[str], used: Counter[str]) -
     if len(replies) != len(real_replies) or pushes != others:
         return False
     queued = [answered(commands[1:], real_replies, silent) for silent in SILENT]
-    return any(all_equal(replies, real_replies, each, used) for each in queued)
+    return any(all_equal(replies, real_replies, each, used, rows) for each in queued)
 
 
 def answered(commands: list[str], replies: list[Tree], silent: frozenset[str]) -> list[str]:
@@ -256,14 +294,20 @@ def answered(commands: list[str], replies: list[Tree], silent: frozenset[str]) -
     return answered
 
 
-def all_equal(ours: list[Tree], theirs: list[Tree], commands: list[str], used: Counter[str]) -> bool:
+def all_equal(
+    ours: list[Tree],
+    theirs: list[Tree],
+    commands: list[str],
+    used: Counter[str],
+    rows: Mapping[str, Tolerated],
+) -> bool:
     """Whether the replies of a transaction are the same; CLIENT REPLY may have none."""
     pairs = zip(ours, theirs, commands, strict=False)
-    return all(a == b or level(a, b, command, used) for a, b, command in pairs)
+    return all(a == b or level(a, b, command, used, rows) for a, b, command in pairs)
 
 
-def level(ours: Tree, theirs: Tree, command: str, used: Counter[str]) -> bool:
-    row = BY_COMMAND.get(command)
+def level(ours: Tree, theirs: Tree, command: str, used: Counter[str], rows: Mapping[str, Tolerated]) -> bool:
+    row = rows.get(command)
     if row is None or (b"-" in {kind_of(ours), kind_of(theirs)} and not row.of_errors):
         return False
     used[row.name] += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from . import errors
 from .client_flags import MASTER, MONITORS, NO_EVICT, READS_REPLICA, REPLICA, WATCH_BROKEN
 from .errors import CommandError
-from .numbers import parse_integer
+from .numbers import parse_integer, read_integer
 from .publishing import CHANNELS, PATTERNS, SHARDS
 from .registry import chosen, instead_of
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .session import Session
     from .tracking import Tracker
 
-__all__ = ["FILTERS", "Filter", "describe", "redirection", "select"]
+__all__ = ["FILTERS", "Filter", "describe", "filters", "redirection", "select"]
 
 Filter: TypeAlias = "Callable[[Session], bool]"
 
@@ -32,8 +32,7 @@ def describe(session: Session, running: list[bytes] | None = None) -> bytes:
         session: the client.
         running: the running command if it is this client's; then all bytes that were read with it count.
     """
-    fields = {name: value(session) for name, value in FIELDS.items()}
-    fields |= chosen(session.engine.version, more_fields)(session)
+    fields = chosen(session.engine.version, ordered)(session)
     if running is not None:
         fields |= {b"qbuf": b"%d" % session.batch, b"argv-mem": b"%d" % sum(map(len, running))}
     fields[b"tot-mem"] = b"%d" % sum(int(fields[name]) for name in COUNTED)
@@ -144,9 +143,49 @@ def more_fields(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
     return {}
 
 
-@instead_of(more_fields, "7.2+")
+@instead_of(more_fields, "7.2")
 def library(session: Session) -> dict[bytes, bytes]:
     return session.library
+
+
+def ordered(session: Session) -> dict[bytes, bytes]:
+    """All fields, in their order."""
+    return {name: value(session) for name, value in FIELDS.items()} | chosen(
+        session.engine.version, more_fields
+    )(session)
+
+
+@instead_of(ordered, "7.4+ valkey-8.1+")
+def with_watched_keys(session: Session) -> dict[bytes, bytes]:
+    """The fields with the number of watched keys, and since 8.0 those of Redis or Valkey alone."""
+    fields: dict[bytes, bytes] = {}
+    for name, value in FIELDS.items():
+        if name == b"db":
+            fields |= chosen(session.engine.version, fields_before_db)(session)
+        fields[name] = value(session)
+        if name == b"multi":
+            fields[b"watch"] = b"%d" % len(session.watched)
+    return fields | session.library | chosen(session.engine.version, last_fields)(session)
+
+
+def fields_before_db(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
+    return {}
+
+
+def last_fields(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
+    return {}
+
+
+@instead_of(fields_before_db, "valkey-8.1+")
+def capabilities(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
+    """What a client says it can do; CLIENT CAPA, which says so, is not here."""
+    return {b"capa": b""}
+
+
+@instead_of(last_fields, "8.0")
+def thread(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
+    """One thread does it all."""
+    return {b"io-thread": b"0"}
 
 
 def redirection(session: Session) -> int:
@@ -196,6 +235,22 @@ FILTERS: Final[dict[bytes, Callable[[bytes], Filter]]] = {
     b"LADDR": by_local_address,
 }
 """The filters of CLIENT KILL, by option."""
+
+
+def by_age(text: bytes) -> Filter:
+    seconds = read_integer(text, errors.AGE_NOT_AN_INTEGER)
+    if seconds <= 0:
+        raise CommandError(errors.AGE_NOT_POSITIVE)
+    return lambda session: int(seconds_since(session, session.created.wall)) >= seconds
+
+
+def filters() -> dict[bytes, Callable[[bytes], Filter]]:
+    return FILTERS
+
+
+@instead_of(filters, "7.4+ valkey-8.1+")
+def filters_since_7_4() -> dict[bytes, Callable[[bytes], Filter]]:
+    return {**FILTERS, b"MAXAGE": by_age}
 
 
 def select(session: Session, *filters: Filter) -> list[Session]:

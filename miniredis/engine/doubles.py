@@ -10,7 +10,7 @@ from .errors import NOT_A_FLOAT, CommandError
 from .numbers import DECIMAL, HEXADECIMAL, INFINITE
 from .replies import double_text
 
-__all__ = ["packed_text", "parse_bound", "read_double"]
+__all__ = ["packed_text", "parse_bound", "read_double", "short_text"]
 
 SPACES: Final = b" \t\n\v\f\r"
 NONZERO: Final = re.compile(rb"[+-]?(?:0[xX][0.]*+[1-9a-fA-F]|[0.]*+[1-9])").match
@@ -64,3 +64,32 @@ def packed_text(value: float) -> bytes:
     if -WHOLE <= value <= WHOLE and value == int(value):
         return b"%d" % int(value)
     return double_text(value)
+
+
+ZEROS: Final = 7
+"""So many zeros may stand behind the digits, or in front of them, before there is an exponent."""
+
+
+def short_text(value: float) -> bytes:
+    """A double as 7.2 and later print it: with as few digits as tell it from others."""
+    if not math.isfinite(value) or (-WHOLE <= value <= WHOLE and value == int(value)):
+        return packed_text(value) if math.isfinite(value) else double_text(value)
+    mantissa, _, shift = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    padded = (whole + fraction).lstrip("0")
+    digits = padded.rstrip("0")
+    exponent = int(shift or 0) - len(fraction) + len(padded) - len(digits)
+    return b"-" * (value < 0) + positional(digits, exponent).encode()
+
+
+def positional(digits: str, exponent: int) -> str:
+    """Digits times a power of ten; in scientific notation only if it is long otherwise."""
+    count = len(digits)
+    power = exponent + count - 1
+    if exponent >= 0 and power < count + ZEROS:
+        return digits + "0" * exponent
+    if exponent < 0 and (exponent > -ZEROS or abs(power) < 4):
+        place = count + exponent
+        return f"{digits[:place]}.{digits[place:]}" if place > 0 else f"0.{'0' * -place}{digits}"
+    fraction = "." + digits[1:] if count > 1 else ""
+    return f"{digits[0]}{fraction}e{'+' if power >= 0 else '-'}{abs(power)}"

@@ -223,6 +223,13 @@ STREAM_MAXLEN = b"ERR The MAXLEN argument must be >= 0."
 STREAM_LIMIT = b"ERR The LIMIT argument must be >= 0."
 RANGE_START = b"ERR invalid start ID for the interval"
 RANGE_END = b"ERR invalid end ID for the interval"
+
+
+def unbalanced_streams(command: bytes, ids: bytes) -> bytes:
+    """XREAD or XREADGROUP with not as many ids as keys, in the words of 7.2 and later."""
+    return b"ERR Unbalanced '%b' list of streams: for each stream key %b must be specified." % (command, ids)
+
+
 UNBALANCED_STREAMS = (
     b"ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
 )
@@ -287,7 +294,11 @@ QUEUE_EXHAUSTED = b"ERR The queue has exhausted the last possible ID, unable to 
 # Blocking
 TIMEOUT_NOT_A_FLOAT = b"ERR timeout is not a float or out of range"
 TIMEOUT_NOT_AN_INTEGER = b"ERR timeout is not an integer or out of range"
+AGE_NOT_AN_INTEGER = b"ERR maxage is not an integer or out of range"
+AGE_NOT_POSITIVE = b"ERR maxage should be greater than 0"
+NUMKEYS_OUT_OF_RANGE = b"ERR invalid numkeys value or out of range"
 TIMEOUT_NEGATIVE = b"ERR timeout is negative"
+TIMEOUT_OUT_OF_RANGE = b"ERR timeout is out of range"
 UNBLOCKED = b"UNBLOCKED client unblocked via CLIENT UNBLOCK"
 UNBLOCK_REASON = b"ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
 
@@ -298,7 +309,11 @@ EXEC_WITHOUT_MULTI = b"ERR EXEC without MULTI"
 DISCARD_WITHOUT_MULTI = b"ERR DISCARD without MULTI"
 WATCH_INSIDE_MULTI = b"ERR WATCH inside MULTI is not allowed"
 EXEC_ABORTED = b"EXECABORT Transaction discarded because of previous errors."
-NOT_IN_TRANSACTION = b"ERR Command not allowed inside a transaction"
+
+
+def not_in_transaction(command: bytes) -> bytes:  # noqa: ARG001
+    """A command that MULTI does not queue."""
+    return b"ERR Command not allowed inside a transaction"
 
 
 def exec_aborted(reason: bytes) -> bytes:

@@ -62,7 +62,7 @@ def authentication(session: Session, command: Command, _args: list[bytes]) -> by
 
 def transaction(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_refused = session.flags & IN_MULTI and "no_multi" in command.flags
-    return errors.NOT_IN_TRANSACTION if is_refused else None
+    return chosen(session.engine.version, errors.not_in_transaction)(command.name) if is_refused else None
 
 
 def rights(session: Session, command: Command, args: list[bytes]) -> bytes | None:

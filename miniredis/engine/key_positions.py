@@ -61,9 +61,9 @@ def in_range(keys: Keys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
 def counted(keys: CountedKeys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
     count = leading_integer(args[keys.count_at])
     first = keys.count_at + 1
-    if not 0 < count <= len(args) - first:
+    if not 0 < count * keys.step <= len(args) - first:
         raise KeysError
-    for key in args[first : first + count]:
+    for key in args[first : first + count * keys.step : keys.step]:
         yield key, keys.flags
 
 

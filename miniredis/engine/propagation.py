@@ -84,6 +84,14 @@ def propagate_set(done: Done) -> Iterable[list[bytes]]:
     return [[*done.args[:3], *(word for word in done.args[3:] if word.upper() != b"GET")]]
 
 
+def propagate_msetex(done: Done) -> Iterable[list[bytes]]:
+    end = 2 + 2 * int(done.args[1])
+    if UNITS.isdisjoint(word.upper() for word in done.args[end:]):
+        return [done.args]
+    deadline = b"%d" % done.db.deadlines[done.args[2]] if done.args[2] in done.db.deadlines else b"1"
+    return [[*done.args[:end], b"PXAT", deadline]]
+
+
 def propagate_setex(done: Done) -> Iterable[list[bytes]]:
     return [[b"SET", done.key, done.args[3], b"PXAT", done.deadline]]
 
@@ -280,6 +288,8 @@ PROPAGATED_AS: Final[dict[bytes, Propagate]] = {
     b"setex": propagate_setex,
     b"psetex": propagate_setex,
     b"getset": as_named(b"SET"),
+    b"msetex": propagate_msetex,
+    b"delifeq": as_named(b"DEL", 2),
     b"getdel": as_named(b"DEL"),
     b"getex": propagate_getex,
     b"incrbyfloat": propagate_incrbyfloat,

@@ -88,11 +88,13 @@ class CountedKeys(NamedTuple):
     Attributes:
         count_at: the index of that argument; the first key follows it.
         flags: as in ``Keys``.
+        step: the distance from one key to the next.
     """
 
     count_at: int
     flags: str
     notes: str = ""
+    step: int = 1
 
 
 class KeywordKeys(NamedTuple):
@@ -328,6 +330,7 @@ def table_of(version: Version) -> CommandTable:
         from .commands import load_other_versions
 
         load_other_versions()
+        from . import short_doubles as _short_doubles  # noqa: F401  (last: it changes what the others declare)
 
         TABLES[version] = CommandTable(version)
     return TABLES[version]
@@ -440,6 +443,23 @@ def in_versions(versions: str, names: str, **changes: Any) -> Callable[[Handler]
         return handler
 
     return declare
+
+
+def handler_in(version: Version, name: bytes) -> Handler | None:
+    """What runs a command in a version, by what is declared so far."""
+    found = DECLARED[name].handler
+    for row in VARIANTS.get(name, ()):
+        if version in row.versions:
+            found = row.changes.get("handler", found)
+    return found
+
+
+def wrap_in_versions(versions: str, names: str, wrap: Callable[[Handler], Handler]) -> None:
+    """Puts something around what runs commands in some versions, whatever that is in each."""
+    for version in versions_in(versions):
+        for name in names.encode().split():
+            if handler := handler_in(version, name):
+                variant(version.name, name.decode(), handler=wrap(handler))
 
 
 Chosen = TypeVar("Chosen", bound=Callable[..., Any])

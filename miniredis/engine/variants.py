@@ -6,14 +6,44 @@ command that does something else in another version says so beside itself, with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final
 
 from .commands.introspection import details, words
-from .errors import ARGUMENTS_SHOWN, invalid_expire, unknown_command, unknown_subcommand, until_nul
+from .commands.scanning import with_cursor_of_7_4
+from .errors import (
+    ARGUMENTS_SHOWN,
+    NO_SCRIPT,
+    NOT_A_SCORE_RANGE,
+    SYNTAX,
+    TIMEOUT_NEGATIVE,
+    TIMEOUT_OUT_OF_RANGE,
+    UNBALANCED_STREAMS,
+    CommandError,
+    invalid_expire,
+    not_in_transaction,
+    unbalanced_streams,
+    unknown_command,
+    unknown_subcommand,
+    until_nul,
+)
 from .gate import wrong_arity
-from .registry import Command, Keys, KeySpecification, KeywordKeys, instead_of, variant
+from .numbers import read_integer
+from .registry import (
+    Command,
+    Handler,
+    Keys,
+    KeySpecification,
+    KeywordKeys,
+    instead_of,
+    variant,
+    wrap_in_versions,
+)
+
+if TYPE_CHECKING:
+    from .replies import Reply
+    from .session import Session
 
 OLD: Final = "6.0-6.2"
 """The versions in which a command knew its subcommands itself, and COMMAND told less of it."""
@@ -76,7 +106,7 @@ for versions, names, changes in (
     (OLD, "pfdebug", {"arity": -3}),
     (OLD, "config|get", {"arity": 3}),
     (OLD, "config|set", {"arity": 4}),
-    (f"{OLD} 7.2+", "command|getkeys", {"arity": -3}),
+    (f"{OLD} 7.2+", "command|getkeys command|getkeysandflags", {"arity": -3}),
     ("6.2", "reset", {"flags": "-no_auth"}),
     ("6.0", "echo lastsave role time", {"flags": "+readonly"}),
     ("6.0", "auth hello", {"flags": "+skip_monitor +skip_slowlog"}),
@@ -147,6 +177,11 @@ def old_wrong_arity(command: Command, args: list[bytes]) -> bytes:
     return old_unknown_subcommand(container, args[1]) if bar else wrong_arity(command, args)
 
 
+@instead_of(not_in_transaction, "valkey-9.1+")
+def named_in_transaction(command: bytes) -> bytes:
+    return b"ERR Command '%b' not allowed inside a transaction" % command
+
+
 @instead_of(invalid_expire, OLD)
 def old_invalid_expire(command: bytes) -> bytes:
     return b"ERR invalid expire time in %b" % command
@@ -167,3 +202,91 @@ def details_of_6_0(declared: Command) -> list[object]:
 @cache
 def details_of_6_2(declared: Command) -> list[object]:
     return described(NOT_YET["6.2"], declared)
+
+
+# Other words for errors
+
+
+def reworded(versions: str, names: str, words: dict[bytes, Callable[[list[bytes]], bytes]]) -> None:
+    """Declares other texts for errors of commands, each made from the request."""
+
+    def saying(handler: Handler) -> Handler:
+        def run(session: Session, args: list[bytes]) -> Reply:
+            try:
+                return handler(session, args)
+            except CommandError as error:
+                if error.message in words:
+                    raise CommandError(words[error.message](args)) from None
+                raise
+
+        return run
+
+    wrap_in_versions(versions, names, saying)
+
+
+def timeout_at(place: int) -> Callable[[list[bytes]], bytes]:
+    """What is said of a timeout: 7.0 takes one that is too large for a negative one."""
+    return lambda args: TIMEOUT_NEGATIVE if args[place].startswith(b"-") else TIMEOUT_OUT_OF_RANGE
+
+
+def block_timeout(args: list[bytes]) -> bytes:
+    """The same of XREAD's and XREADGROUP's BLOCK."""
+    place = next(at for at, word in enumerate(args) if word.upper() == b"BLOCK") + 1
+    return timeout_at(place)(args)
+
+
+def unbalanced(ids: bytes) -> Callable[[list[bytes]], bytes]:
+    return lambda args: unbalanced_streams(args[0].lower(), ids)
+
+
+for name, at in (("scan", 1), ("hscan", 2), ("sscan", 2), ("zscan", 2)):
+    wrap_in_versions("7.4+ valkey-8.1+", name, partial(with_cursor_of_7_4, at=at))
+
+reworded("7.2+", "blpop brpop bzpopmin bzpopmax blmove brpoplpush", {TIMEOUT_NEGATIVE: timeout_at(-1)})
+reworded("7.2+", "blmpop bzmpop", {TIMEOUT_NEGATIVE: timeout_at(1)})
+for versions, name, ids in (
+    ("7.2+", "xreadgroup", b"an ID or '>'"),
+    ("7.2 7.4 valkey-8.1+", "xread", b"an ID or '$'"),
+    ("8.0", "xread", b"an ID, '+', or '$'"),
+):
+    reworded(versions, name, {TIMEOUT_NEGATIVE: block_timeout, UNBALANCED_STREAMS: unbalanced(ids)})
+reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: b"NOSCRIPT No matching script."})
+
+
+# Checks that came earlier
+
+
+def strict_bounds(handler: Handler, first: int) -> Handler:
+    """A command that takes bounds of scores only without spaces, and only as decimal numbers."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        options = [word.upper() for word in args[first + 2 :]]
+        if b"LIMIT" not in options and (first == 2 or b"BYSCORE" in options):
+            for bound in args[first : first + 2]:
+                number = bound.removeprefix(b"(")
+                if number[:1].isspace() or b"x" in number.lower():
+                    raise CommandError(NOT_A_SCORE_RANGE)
+        return handler(session, args)
+
+    return run
+
+
+for name in ("zcount", "zrangebyscore", "zrevrangebyscore", "zremrangebyscore"):
+    wrap_in_versions("8.0 valkey-9.1+", name, partial(strict_bounds, first=2))
+
+
+def checks_before_key(handler: Handler) -> Handler:
+    """BITPOS, which looks at all its words before it looks at the key."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        is_bit = args[2] in {b"0", b"1"}
+        for place in args[3:5] if is_bit else ():
+            read_integer(place)
+        if is_bit and len(args) > 5 and (len(args) > 6 or args[5].upper() not in {b"BIT", b"BYTE"}):
+            raise CommandError(SYNTAX)
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("7.4+ valkey-8.1+", "bitpos", checks_before_key)

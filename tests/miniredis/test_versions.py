@@ -53,6 +53,32 @@ REQUESTS: Final = (
         "EXPIRE k 9223372036854775807",
         "GEOADD g CH 1 1 a",
     ),
+    *("ZADD w 0.1 a 1e300 b 1e17 c 0.00001 d", "ZRANGE w 0 -1 WITHSCORES", "ZSCAN w 0", "ZINCRBY w 0.2 a"),
+    *("ZADD one 0.1 a", "BZPOPMIN one 0", 'EVAL \'return redis.call("zscore",KEYS[1],"d")\' 1 w'),
+    *("BLPOP none 1e300", "BLPOP none -1", "BLMPOP inf 1 none LEFT", "XREAD BLOCK -1 STREAMS none 0"),
+    *("XREAD STREAMS none 0 0", "XREADGROUP GROUP g c STREAMS none > >", "HSCAN h 0 NOVALUES"),
+    *("HSCAN h 0 MATCH novalues NOVALUES", "SSCAN none ' 0'", "SSCAN none ''", "SSCAN none -1", "SCAN x"),
+    *("LPOS none 1 RANK -9223372036854775808", "HELLO 2 AUTH default x SETNAME 'a b'"),
+    *("CLIENT KILL MAXAGE 1000000", "CLIENT KILL MAXAGE x", "CLIENT KILL MAXAGE 0"),
+    *("COMMAND GETKEYSANDFLAGS GET", "BITPOS none 0 1 2 x", "BITPOS none 0 x", "BITPOS none 2 x"),
+    *("GETEX none EX x", "GETEX none EX 0", "EVALSHA abc 0", "ZCOUNT z ' 1' 2", "ZCOUNT z 0x1 (2"),
+    *(
+        "SET k v",
+        "SET k w IFEQ x",
+        "SET k w IFEQ x GET",
+        "SET k w IFEQ v",
+        "SET k w IFEQ w GET",
+        "SET h v IFEQ w",
+    ),
+    *("SET k w IFEQ", "SET k w IFEQ w NX", "SET k w IFEQ w EX 0", "SET none w IFEQ v", "DELIFEQ k x"),
+    *("DELIFEQ k w", "DELIFEQ none w", "DELIFEQ h w", "MSETEX 2 a 1 b 2", "MSETEX 2 a 1", "MSETEX x a 1"),
+    *(
+        "MSETEX 1 a 1 EX 10 NX",
+        "MSETEX 1 a 1 NX XX",
+        "MSETEX 1 a 1 EX 0",
+        "MSETEX 1 a 1 XX PXAT 4000000000000",
+    ),
+    *("TTL nokey", "MSETEX 1 h 1 XX KEEPTTL", "MULTI", "WATCH a", "DISCARD"),
     *("QUIT a", "GETEX k", "LPOP k 1", "EXPIRE k 1 NX", "HEXPIRE k 1 FIELDS 1 f"),
 )
 """What every version is asked, besides COMMAND, one after the other."""
@@ -61,7 +87,7 @@ NOT_SAME: Final = {"6.0": {"EXPIRE k 9223372036854775807"}}
 """Requests that a version does not answer as a real server, which is a matter of VERSIONS.md."""
 
 NOT_HERE: Final = (
-    "asking cluster clusterscan commandlog delifeq host: migrate msetex post "
+    "asking cluster clusterscan commandlog host: migrate post "
     "readonly readwrite restore-asking stralgo waitaof vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
     "vrandmember vrem vsetattr vsim"
 ).split()

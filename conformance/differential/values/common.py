@@ -162,7 +162,8 @@ FIXED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("ID", SOME_CLIENT.format(1)), ("ID", SOME_CLIENT.format(2), "SKIPME", "no"), ("ID", "0"), ("ID",
         "x"),
         ("TYPE", "pubsub"), ("TYPE", "nosuch"), ("USER", "nobody"), ("SKIPME", "maybe"), ("1.2.3.4:5",),
-        ("ADDR", "1.2.3.4:5", "LADDR", "1.2.3.4:5"), ("ID",), ("MAXAGE", "1"), ("ID", "99999999", "TYPE"),
+        ("ADDR", "1.2.3.4:5", "LADDR", "1.2.3.4:5"), ("ID",), ("MAXAGE", "100000"),
+        ("ID", "99999999", "TYPE"),
     ),
     "client|pause": (
         ("100000", "WRITE"), ("100000", "write"), ("-1",), ("x",), ("1.5",), ("x", "ALL"), ("0", "maybe"),

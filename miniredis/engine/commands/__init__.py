@@ -76,6 +76,7 @@ WHEN_ASKED_FOR: Final = {
 IN_OTHER_VERSIONS: Final = {
     "field_expiry": "hash",
     "valkey_fields": "hash",
+    "valkey_strings": "string",
 }
 
 GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR | IN_OTHER_VERSIONS

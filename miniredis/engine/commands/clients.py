@@ -7,11 +7,11 @@ from typing import Final
 
 from .. import errors
 from ..client_flags import MUTE, NO_EVICT, REPLIES_OFF, SKIPS_NEXT
-from ..clients import FILTERS, Filter, describe, select
+from ..clients import FILTERS, Filter, describe, filters, select
 from ..errors import CommandError
 from ..help import help_on
 from ..numbers import MAX, read_integer, read_milliseconds
-from ..registry import command, container
+from ..registry import chosen, command, container
 from ..replies import NO_REPLY, OK, Reply, Verbatim
 from ..session import Session
 from .connection import checked_name, is_name
@@ -147,20 +147,21 @@ def client_kill(session: Session, args: list[bytes]) -> Reply:
 
 def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
     """The filters of CLIENT KILL; by default they exclude the caller."""
-    filters: dict[bytes, Filter] = {}
+    chosen_filters: dict[bytes, Filter] = {}
+    known = chosen(session.engine.version, filters)()
     spare = True
     for option, value in zip(words[::2], words[1::2], strict=False):
         if option.upper() == b"SKIPME":
             spare = read_yes_or_no(value)
-        elif option.upper() in FILTERS:
+        elif option.upper() in known:
             if option.upper() == b"USER" and value not in session.engine.users.by_name:
                 raise CommandError(errors.no_such_user(value))
-            filters[option.upper()] = FILTERS[option.upper()](value)
+            chosen_filters[option.upper()] = known[option.upper()](value)
         else:
             raise CommandError(errors.SYNTAX)
     if len(words) % 2:  # only now: errors in the filters before it come first
         raise CommandError(errors.SYNTAX)
-    return [*filters.values(), *([lambda other: other is not session] if spare else [])]
+    return [*chosen_filters.values(), *([lambda other: other is not session] if spare else [])]
 
 
 def read_yes_or_no(text: bytes) -> bool:

@@ -12,7 +12,7 @@ from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
 from ..keyspace import Database
 from ..numbers import read_integer
-from ..registry import AT_ONCE, command
+from ..registry import AT_ONCE, command, in_versions
 from ..replies import OK, PONG, Map, Reply, status
 from ..session import Session
 
@@ -164,6 +164,22 @@ def take_hello_options(session: Session, args: list[bytes]) -> None:
             at += 2
         else:
             raise CommandError(errors.hello_option(args[at]))
+
+
+@in_versions("7.2+", "hello")
+def hello_since_7_2(session: Session, args: list[bytes]) -> Reply:
+    """HELLO, which since 7.2 looks at all options before it applies one."""
+    if len(args) > 1:
+        read_version(args[1])
+    at = 2
+    while at < len(args):
+        option, left = args[at].upper(), len(args) - at - 1
+        if option == b"SETNAME" and left >= 1:
+            checked_name(args[at + 1])
+        elif option != b"AUTH" or left < 2:
+            raise CommandError(errors.hello_option(args[at]))
+        at += 3 if option == b"AUTH" else 2
+    return hello(session, args)
 
 
 OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search

@@ -26,7 +26,7 @@ def docs(declared: Command) -> Map:
     about = declared.docs
     shown: dict[bytes, Reply] = {b"summary": about.summary.encode()}
     if about.since:
-        shown[b"since"] = about.since.encode()
+        shown[b"since"] = about.since.removeprefix("valkey-").encode()
     shown[b"group"] = GROUPS[about.module.rpartition(".")[2]].encode()
     if is_of_module(declared):
         shown[b"module"] = MODULE.encode()

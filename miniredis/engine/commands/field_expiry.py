@@ -7,6 +7,7 @@ with what removes such fields in front of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from functools import partial
 from typing import Final
 
 from .. import errors
@@ -16,7 +17,7 @@ from ..expiry import UNITS
 from ..hashes import HashValue
 from ..keyspace import HASH, Database
 from ..numbers import parse_integer, read_integer
-from ..registry import DECLARED, Handler, Keys, chosen, command, in_versions, variant
+from ..registry import DECLARED, Handler, Keys, chosen, command, variant, wrap_in_versions
 from ..replies import Reply
 from ..session import Session
 from .expiring import holds
@@ -86,8 +87,8 @@ def declare_without_expired() -> None:
     """Declares the older commands of hashes anew."""
     for each in tuple(DECLARED.values()):
         if "hash" in each.categories and each.handler and each.docs.since < "7.4":
-            run = without_expired(each.handler, reads="readonly" in each.flags)
-            in_versions(HAVE_DEADLINES, each.name.decode())(run)
+            wrap = partial(without_expired, reads="readonly" in each.flags)
+            wrap_in_versions(HAVE_DEADLINES, each.name.decode(), wrap)
 
 
 declare_without_expired()

@@ -10,7 +10,7 @@ from ..hashes import HashValue
 from ..keyspace import HASH
 from ..longdouble import LongDouble
 from ..numbers import MAX, MIN, parse_integer, read_integer
-from ..registry import Keys, command
+from ..registry import Keys, command, in_versions
 from ..replies import Pairs, Reply
 from ..session import Session
 from .drawing import check_repeated, drawn, read_count
@@ -106,6 +106,18 @@ def hscan(session: Session, args: list[bytes]) -> Reply:
         return [b"0", []]
     cursor, found = next_members(values, cursor, read_options(args[3:], may_have_type=False))
     return [b"%d" % cursor, [part for field in found for part in (field, values.fields[field])]]
+
+
+@in_versions("7.4+ valkey-8.1+", "hscan")
+def hscan_since_7_4(session: Session, args: list[bytes]) -> Reply:
+    """HSCAN with NOVALUES."""
+    words, at = args[:3], 3
+    while at < len(args):
+        is_pair = args[at].upper() != b"NOVALUES"
+        words += args[at : at + 2] if is_pair else []
+        at += 1 + is_pair
+    cursor, found = hscan(session, words)  # type: ignore[misc]  # no other reply is there
+    return [cursor, found if len(words) == len(args) else found[::2]]  # type: ignore[index]
 
 
 # Random fields

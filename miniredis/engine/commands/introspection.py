@@ -218,7 +218,7 @@ def in_range(keys: Keys) -> Where:
 
 
 def counted(keys: CountedKeys) -> Where:
-    found = {b"keynumidx": 0, b"firstkey": 1, b"keystep": 1}
+    found = {b"keynumidx": 0, b"firstkey": 1, b"keystep": keys.step}
     return (b"index", {b"index": keys.count_at}), (b"keynum", found)
 
 

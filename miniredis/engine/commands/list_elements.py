@@ -9,8 +9,8 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..keyspace import LIST, ListValue
-from ..numbers import MAX, MIN, read_integer, read_range
-from ..registry import Keys, command
+from ..numbers import MAX, MIN, parse_integer, read_integer, read_range
+from ..registry import Keys, command, in_versions
 from ..replies import OK, Reply
 from ..session import Session
 from .lists import EXTEND, LEFT, POP, PUSHED, RIGHT
@@ -99,6 +99,15 @@ def lpos(session: Session, args: list[bytes]) -> Reply:
     if search.count is not None:
         return found
     return found[0] if found else None
+
+
+@in_versions("7.2+", "lpos")
+def lpos_since_7_2(session: Session, args: list[bytes]) -> Reply:
+    """LPOS, which since 7.2 refuses the rank whose absolute value does not fit."""
+    for word, operand in zip(args[3::2], args[4::2], strict=False):
+        if word.upper() == b"RANK" and parse_integer(operand) == MIN:
+            raise CommandError(errors.outside(-MAX, MAX))
+    return lpos(session, args)
 
 
 def read_search(words: list[bytes]) -> Search:

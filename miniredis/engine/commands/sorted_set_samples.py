@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from .. import errors
-from ..doubles import packed_text
+from ..doubles import packed_text, short_text
 from ..errors import CommandError
 from ..glob import compile_match
 from ..keyspace import SORTED_SET
 from ..numbers import MAX
-from ..registry import Keys, command
+from ..registry import Keys, command, in_versions
 from ..replies import Pairs, Reply, double_text
 from ..session import Session
 from ..sorted_sets import Entry, SortedSet
 from .drawing import MOST_REPEATED, check_repeated, read_count
 from .scanning import read_cursor, read_options
+
+ScoreText: TypeAlias = Callable[[float], bytes]
 
 READ: Final = Keys(1, "RO access")
 
@@ -35,6 +38,23 @@ FEW: Final = 100
 )
 def zscan(session: Session, args: list[bytes]) -> Reply:
     """Returns some members of a sorted set with their scores, and the cursor for the next call."""
+    return scanned(session, args, packed_text, double_text)
+
+
+@in_versions("7.2+", "zscan")
+def zscan_since_7_2(session: Session, args: list[bytes]) -> Reply:
+    """ZSCAN with short texts of scores."""
+    return scanned(session, args, short_text, short_text)
+
+
+@in_versions("6.0-6.2", "zscan")
+def zscan_of_6(session: Session, args: list[bytes]) -> Reply:
+    """ZSCAN as in 6.x, with the same texts however a sorted set is kept."""
+    return scanned(session, args, double_text, double_text)
+
+
+def scanned(session: Session, args: list[bytes], packed: ScoreText, other: ScoreText) -> list[Reply]:
+    """What ZSCAN returns, with the texts of scores in a packed value and in another."""
     cursor = read_cursor(args[2])
     values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
@@ -42,10 +62,10 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
     options = read_options(args[3:], may_have_type=False)
     fits = compile_match(options.pattern)
     if values.is_packed:  # Redis returns all at once, with the texts in its listpack
-        cursor, members, text = 0, [member for _, member in values], packed_text
+        cursor, members, text = 0, [member for _, member in values], packed
     else:
         cursor, members = values.index().walk(cursor, options.count)
-        text = double_text
+        text = other
     found = [part for each in members if fits(each) for part in (each, text(values.scores[each]))]
     return [b"%d" % cursor, found]
 
