@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from pressure.connection import TICK, CancelScope, Connection, Connections, FairLock, Interrupt, close
 from pressure.error_replies import LOST, SILENT, NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError, ServerReplyError
-from pressure.execution import PooledExecution, client_unblock, grace_period, is_wrong_server
+from pressure.execution import MOVING, PooledExecution, client_unblock, grace_period, is_wrong_server
 from pressure.forks import forget_in_child
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
@@ -232,13 +232,20 @@ class _Execution(PooledExecution[T]):
 
     def _sent(self, step: Batch) -> list[Reply]:
         try:
-            return self._exchanged(step)
+            return self._answered(step)
         except BaseException as error:
             self._checkout.drop_connection(error)
             if isinstance(error, (*LOST, ConnectionFailedError)):
                 raise self.lost(error) from error
             self.abandon()
             raise
+
+    def _answered(self, step: Batch) -> list[Reply]:
+        replies = self._exchanged(step)
+        while self.is_moving(step, replies) and self._scope.cancelled() is None:
+            self._pause(MOVING)
+            replies = self._exchanged(step)
+        return replies
 
     def _exchanged(self, step: Batch) -> list[Reply]:
         end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
@@ -247,10 +254,13 @@ class _Execution(PooledExecution[T]):
             connection: Connection = self.connection
             self._scope.begin_wait(self.timeout_of(step), end_wait)
             try:
-                return connection.exchange(data, count, self._scope)
+                replies = connection.exchange(data, count, self._scope)
             except NotDoneError:
                 if not self.goes_on:
                     raise
+            else:
+                if not self.has_moved(step, replies):
+                    return replies
             self._checkout.driver.connections.reconnect(self.member, self._scope)
             self.connection = self.member.connection
 

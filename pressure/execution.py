@@ -8,6 +8,7 @@ Rules:
     - Replies that have arrived are handed in, also when the operation is to be stopped.
     - An operation whose connection is lost is closed: it sends nothing more.
     - If the connection is lost, the outcome is known if only commands were sent that change nothing.
+    - A step that a node of a cluster has refused as a whole is sent again, to the node that has the keys.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ _HARMLESS: Final = frozenset(
     b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
 
+#: Error codes of a node of a cluster that has executed nothing: keys have moved, or are being moved.
+_ELSEWHERE: Final = frozenset({"MOVED", "ASK", "TRYAGAIN"})
+
+#: Seconds until a step is sent again whose keys are being moved.
+MOVING: Final = 0.05
+
 #: Error replies that operations expect, and that do not make a connection unusable.
 _EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
 _NO_KEY: Final = "no such key"
@@ -60,13 +67,22 @@ class Execution(Generic[T]):
         PressureError: Whatever the operation raises: by ``begin``, ``advance`` and ``stop``.
     """
 
-    __slots__ = ("_begin_hold", "_changed", "_operation", "_server", "refused", "result", "step")
+    __slots__ = (
+        "_begin_hold",
+        "_changed",
+        "_had_changed",
+        "_operation",
+        "_server",
+        "refused",
+        "result",
+        "step",
+    )
 
     def __init__(self, operation: Operation[T], server: object, begin_hold: Callable[[], bytes]) -> None:
         self._operation = operation
         self._server = server
         self._begin_hold = begin_hold
-        self._changed = False
+        self._changed = self._had_changed = False
         self.refused = False
         self.step: Batch | Pause | None = None
         self.result: T
@@ -101,6 +117,7 @@ class Execution(Generic[T]):
 
     def packed(self, step: Batch) -> tuple[bytes, int]:
         """The bytes of a step that is about to be sent, and how many replies there will be."""
+        self._had_changed = self._changed
         if not self._changed:
             self._changed = not _HARMLESS.issuperset([command[0] for command in step.commands])
         return b"".join(map(_pack, step.commands)), len(step.commands)
@@ -162,7 +179,16 @@ class PooledExecution(Execution[T]):
         connection: The connection on which the operation began.
     """
 
-    __slots__ = ("_has_heirs", "_limit", "_reply_timeout", "_watched", "_watches", "connection", "member")
+    __slots__ = (
+        "_has_heirs",
+        "_limit",
+        "_refusals",
+        "_reply_timeout",
+        "_watched",
+        "_watches",
+        "connection",
+        "member",
+    )
 
     def __init__(self, operation: Operation[T], checkout: BaseCheckout, where: Settings) -> None:
         super().__init__(operation, where, checkout.begin_hold)
@@ -172,6 +198,7 @@ class PooledExecution(Execution[T]):
         self._limit = where.max_connections
         self._has_heirs = where.directory is not None
         self._watches = self._watched = False
+        self._refusals = 0
 
     def begin(self) -> None:
         """Run the operation to its first step, on the member's connection."""
@@ -201,8 +228,7 @@ class PooledExecution(Execution[T]):
 
     def packed(self, step: Batch) -> tuple[bytes, int]:
         """The bytes of a step that is about to be sent, and how many replies there will be."""
-        if self.member.lock is not None or self._has_heirs:
-            self._watched, self._watches = self._watches, watches_after(step.commands, self._watches)
+        self._watched, self._watches = self._watches, watches_after(step.commands, self._watches)
         if self.member.lock is not None and isinstance(step, Wait):
             step = as_poll(step)
         return super().packed(step)
@@ -211,11 +237,34 @@ class PooledExecution(Execution[T]):
     def goes_on(self) -> bool:
         """Whether to send the current step again after its server ended without executing it.
 
-        Another process runs the server then. It does not know which keys were watched, and other operations
-        on a shared connection do not know that it was opened anew: in these two cases the step is not sent
-        again.
+        Another process runs the server then.
         """
-        return self._has_heirs and not self._watched and self.member.lock is None
+        return self._has_heirs and self._may_send_again
+
+    @property
+    def _may_send_again(self) -> bool:
+        """Whether another server can execute the current step.
+
+        It does not know which keys were watched, and other operations on a shared connection do not know that
+        it was opened anew.
+        """
+        return not self._watched and self.member.lock is None
+
+    def has_moved(self, step: Batch, replies: list[Reply]) -> bool:
+        """Whether to send the current step again to the node of a cluster that has the keys now."""
+        return "MOVED" in _refusals(step, replies) and self._sends_again()
+
+    def is_moving(self, step: Batch, replies: list[Reply]) -> bool:
+        """Whether to send the current step again in ``MOVING`` seconds: its keys are on their way."""
+        return bool(_refusals(step, replies)) and self._sends_again()
+
+    def _sends_again(self) -> bool:
+        """Whether to send a step again that was refused; not for ever."""
+        self._refusals += 1
+        if not self._may_send_again or self._refusals * MOVING > self._reply_timeout:
+            return False
+        self._changed, self._watches = self._had_changed, self._watched
+        return True
 
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
@@ -276,6 +325,19 @@ class AsyncExecution(PooledExecution[T]):
     @abstractmethod
     async def _sent(self, step: Batch) -> list[Reply]:
         """The replies to a step. A cancellation that comes meanwhile only ends a wait."""
+
+
+def _refusals(step: Batch, replies: list[Reply]) -> frozenset[str]:
+    """The codes of a node's refusals, if it has executed nothing of a step but what changes nothing."""
+    if ServerReplyError not in map(type, replies):
+        return frozenset()
+    codes = [reply.code if isinstance(reply, ServerReplyError) else "" for reply in replies]
+    refused = _ELSEWHERE.intersection(codes)
+    nothing_done = codes[-1] == "EXECABORT" or all(
+        code in _ELSEWHERE or command[0] in _HARMLESS
+        for code, command in zip(codes, step.commands, strict=True)
+    )
+    return refused if nothing_done else frozenset()
 
 
 def is_wrong_server(error: ServerReplyError) -> bool:

@@ -21,7 +21,7 @@ from pressure.asynchronous import AsyncCheckout, AsyncDriver
 from pressure.discovery import failed
 from pressure.error_replies import NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError
-from pressure.execution import AsyncExecution, client_unblock, grace_period
+from pressure.execution import MOVING, AsyncExecution, client_unblock, grace_period
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
@@ -73,7 +73,7 @@ class _Execution(AsyncExecution[T]):
 
     async def _sent(self, step: Batch) -> list[Reply]:
         try:
-            return await unbroken(self._exchanged(step), self._on_cancel, self.timeout_of(step))
+            return await self._answered(step)
         except BaseException as error:
             await self._checkout.drop_connection(error)
             if isinstance(error, (*LOST, ConnectionFailedError)):
@@ -81,14 +81,26 @@ class _Execution(AsyncExecution[T]):
             self.abandon()
             raise
 
+    async def _answered(self, step: Batch) -> list[Reply]:
+        replies = await self._unbroken(step)
+        while self.is_moving(step, replies) and await self._pause(MOVING):
+            replies = await self._unbroken(step)
+        return replies
+
+    async def _unbroken(self, step: Batch) -> list[Reply]:
+        return await unbroken(self._exchanged(step), self._on_cancel, self.timeout_of(step))
+
     async def _exchanged(self, step: Batch) -> list[Reply]:
         data, count = self.packed(step)
         while True:
             try:
-                return await exchange(self.connection, data, count)
+                replies = await exchange(self.connection, data, count)
             except NotDoneError:
                 if not self.goes_on:
                     raise
+            else:
+                if not self.has_moved(step, replies):
+                    return replies
             await self._checkout.driver.connections.reconnect(self.member)
             self.connection = self.member.connection
 

@@ -22,7 +22,7 @@ from pressure.asynchronous import AsyncCheckout, AsyncDriver
 from pressure.discovery import failed
 from pressure.error_replies import NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError
-from pressure.execution import AsyncExecution, client_unblock, grace_period
+from pressure.execution import MOVING, AsyncExecution, client_unblock, grace_period
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
@@ -81,10 +81,16 @@ class _Execution(AsyncExecution[T]):
 
     async def _sent(self, step: Batch) -> list[Reply]:
         try:
-            return await self._exchanged(step)
+            return await self._answered(step)
         except (*BROKEN, ConnectionFailedError) as error:
             await self._checkout.drop_connection(error)
             raise self.lost(error) from error
+
+    async def _answered(self, step: Batch) -> list[Reply]:
+        replies = await self._exchanged(step)
+        while self.is_moving(step, replies) and await self._pause(MOVING):
+            replies = await self._exchanged(step)
+        return replies
 
     async def _exchanged(self, step: Batch) -> list[Reply]:
         data, count = self.packed(step)
@@ -94,8 +100,9 @@ class _Execution(AsyncExecution[T]):
                 nursery.start_soon(exchange.run, self.connection, data, count, self.timeout_of(step))
                 await self._watch(step, exchange)
             if exchange.error is None:
-                return exchange.replies
-            if not (isinstance(exchange.error, NotDoneError) and self.goes_on):
+                if not self.has_moved(step, exchange.replies):
+                    return exchange.replies
+            elif not (isinstance(exchange.error, NotDoneError) and self.goes_on):
                 raise exchange.error
             with trio.CancelScope(shield=True):
                 await self._checkout.driver.connections.reconnect(self.member)

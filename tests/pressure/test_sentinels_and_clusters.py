@@ -22,9 +22,11 @@ from pressure import (
     Queue,
     QueueDoesNotExistError,
     ServerReplyError,
+    execution,
 )
 from pressure.cli import main
 from pressure.protocol import Context, exists
+from pressure.protocol.operation import Batch
 
 from .conftest import Server, Task, execute, free_port, until, waiting
 from .runs import in_and_out, refused
@@ -167,10 +169,7 @@ def test_a_cluster_refuses_a_name_without_a_hash_tag(run: Run, nodes: Cluster, c
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_after_a_slot_has_moved_one_operation_fails_and_the_next_succeeds(
-    nodes: Cluster, flavour: str
-) -> None:
-    """The operation that finds out says so, the next one goes to the other node."""
+def test_operations_find_the_node_to_which_a_slot_has_moved(nodes: Cluster, flavour: str) -> None:
     name = f"moves-{flavour}"
     home = nodes.home(name)
     away = (home + 1) % 3
@@ -178,9 +177,6 @@ def test_after_a_slot_has_moved_one_operation_fails_and_the_next_succeeds(
     try:
         assert not queue.exists()
         nodes.give(nodes.slot(name), away)
-        with pytest.raises(ServerReplyError, match="MOVED") as caught:
-            queue.create(1)
-        assert caught.value.code == "MOVED"
         queue.create(1)
         queue.put(b"v")
         assert queue.get() == b"v"
@@ -191,23 +187,130 @@ def test_after_a_slot_has_moved_one_operation_fails_and_the_next_succeeds(
         queue.disconnect()
 
 
-def test_all_connections_to_a_node_that_lost_the_slot_are_dropped(nodes: Cluster) -> None:
+def test_all_connections_find_the_node_to_which_a_slot_has_moved(nodes: Cluster) -> None:
     home = nodes.home("idle")
-    with Queue("{idle}", url=nodes.nodes[home].url) as queue:
+    with Queue("{idle}", url=nodes.nodes[home].url) as queue, ExitStack() as stack:
         checkouts = [queue._driver.checkout() for _ in range(3)]
         for checkout in checkouts:
-            checkout.run(exists(Context(queue.keys, time.monotonic)))
-        for checkout in checkouts:
-            checkout.close()
+            stack.callback(checkout.close)
+            assert not checkout.run(exists(Context(queue.keys, time.monotonic)))
         nodes.give(nodes.slot("idle"), (home + 1) % 3)
+        for checkout in checkouts:
+            assert not checkout.run(exists(Context(queue.keys, time.monotonic)))
+
+
+@pytest.fixture
+def cluster_of_ours() -> Iterator[miniredis.Cluster]:
+    with miniredis.cluster(2) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "flavour", [each for each in FLAVOURS if each != "plain"]
+)  # which watches keys while it waits
+def test_who_waits_goes_on_at_the_node_to_which_the_slot_moves(
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
+) -> None:
+    gets, puts = (FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url) for _ in range(2))
+    try:
+        gets.create(1)
+        get = task(gets.get)
+        home = cluster_of_ours.node_of("{bar}")
+        home.wait_until(home.blocked_clients)
+        move(home)
+        puts.put(b"v")
+        assert get.result() == b"v"
+        puts.put(b"w")
+        put = task(lambda: puts.put(b"x"))
+        home = cluster_of_ours.node_of("{bar}")
+        home.wait_until(home.blocked_clients)
+        move(home)
+        assert [gets.get(), gets.get()] == [b"w", b"x"]
+        put.result()
+    finally:
+        gets.disconnect()
+        puts.disconnect()
+
+
+def test_who_watches_keys_while_it_waits_is_told_that_the_slot_has_moved(
+    cluster_of_ours: miniredis.Cluster, task: Callable[[Callable[[], Any]], Task]
+) -> None:
+    """The other node does not know what was watched."""
+    with FLAVOURS["plain"]("{bar}", url=cluster_of_ours.cluster_url) as queue:
+        queue.create(1)
+        get = task(queue.get)
+        home = cluster_of_ours.node_of("{bar}")
+        home.wait_until(home.blocked_clients)
+        move(home)
         with pytest.raises(ServerReplyError, match="MOVED"):
-            queue.exists()
-        assert not queue.exists()
+            get.result()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_an_operation_waits_while_its_slot_moves_but_not_for_ever(
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
+) -> None:
+    queue = FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url)
+    hasty = FLAVOURS[flavour]("{bar}", url=f"{cluster_of_ours.cluster_url}?socket_timeout=0.2")
+    try:
+        queue.create(5)
+        queue.put(b"v")
+        home = cluster_of_ours.node_of("{bar}")
+        (other,) = (node for node in cluster_of_ours.primaries if node is not home)
+        moving = cluster_of_ours.begin_move([cluster_of_ours.slot_of("{bar}")], other)
+        moving.step(1)
+        with pytest.raises(ServerReplyError) as caught:
+            hasty.put(b"hasty")
+        assert caught.value.code in {"TRYAGAIN", "ASK"}
+        refused_so_far = refusals_of(home)
+        put = task(lambda: queue.put(b"w"))
+        until(lambda: refusals_of(home) > refused_so_far, "was the put refused")
+        moving.finish()
+        put.result()
+        assert [queue.get(), queue.get()] == [b"v", b"w"]
+    finally:
+        queue.disconnect()
+        hasty.disconnect()
+
+
+def refusals_of(node: miniredis.ClusterNode) -> int:
+    """How many requests a node has refused since their keys are on their way."""
+    with node.client() as client:
+        errors: Any = client.info("errorstats")
+    return sum(errors.get(f"errorstat_{code}", {"count": 0})["count"] for code in ("TRYAGAIN", "ASK"))
+
+
+MOVED = ServerReplyError("MOVED 1 127.0.0.1:7001")
+PUSH, GET = (b"LPUSH", b"k", b"v"), (b"GET", b"k")
+
+
+@pytest.mark.parametrize(
+    ("commands", "replies", "refusals"),
+    [
+        ([PUSH], [1], set()),
+        ([PUSH], [MOVED], {"MOVED"}),
+        ([PUSH, PUSH], [MOVED, ServerReplyError("TRYAGAIN")], {"MOVED", "TRYAGAIN"}),
+        ([PUSH, PUSH], [1, MOVED], set()),
+        ([GET, PUSH], [b"v", MOVED], {"MOVED"}),
+        ([PUSH, PUSH], [ServerReplyError("WRONGTYPE"), MOVED], set()),
+        ([PUSH], [ServerReplyError("WRONGTYPE")], set()),
+        (
+            [(b"MULTI",), PUSH, PUSH, (b"EXEC",)],
+            [b"OK", b"QUEUED", MOVED, ServerReplyError("EXECABORT")],
+            {"MOVED"},
+        ),
+        ([(b"MULTI",), PUSH, (b"EXEC",)], [b"OK", b"QUEUED", [1]], set()),
+    ],
+)
+def test_only_a_step_of_which_nothing_was_done_is_sent_again(
+    commands: list[Any], replies: list[Any], refusals: set[str]
+) -> None:
+    assert execution._refusals(Batch(tuple(commands)), replies) == refusals
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_queue_survives_slots_that_move_and_nodes_that_die(flavour: str) -> None:
-    """Two queue objects, which hear of it by one error each at most; each value comes once, in order."""
+    """Two queue objects; each hears of a node that has died by one error at most. Values come once, in order."""
     with miniredis.cluster(3, replicas=1) as cluster, ExitStack() as stack:
         puts, gets = (FLAVOURS[flavour]("{bar}", url=cluster.cluster_url) for _ in range(2))
         for queue in (puts, gets):
@@ -218,8 +321,8 @@ def test_a_queue_survives_slots_that_move_and_nodes_that_die(flavour: str) -> No
             [move, cluster.failover, kill, move, kill, cluster.failover], start=1
         ):
             disturb(cluster.node_of("{bar}"))
-            after_redirection(partial(puts.put, b"%d" % number))
-            assert after_redirection(gets.get) == b"%d" % (number - 1)
+            after_death(partial(puts.put, b"%d" % number))
+            assert after_death(gets.get) == b"%d" % (number - 1)
 
 
 def move(home: miniredis.ClusterNode) -> None:
@@ -238,16 +341,12 @@ def kill(home: miniredis.ClusterNode) -> None:
     home.cluster.restart(home)
 
 
-def after_redirection(work: Callable[[], T]) -> T:
-    """At most one error: the queue object asks the former node, or over a connection that is gone."""
+def after_death(work: Callable[[], T]) -> T:
+    """At most one error: of a connection that is gone."""
     try:
         return work()
-    except ServerReplyError as error:
-        if error.code != "MOVED":
-            raise
     except ConnectionFailedError:
-        pass
-    return work()
+        return work()
 
 
 def test_a_cluster_that_is_down_is_an_error(run: Run, start_server: Callable[..., Server]) -> None:
