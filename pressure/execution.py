@@ -21,9 +21,9 @@ import hiredis
 
 from pressure.discovery import WRONG_SERVER
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections, watches_after
+from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections
 from pressure.pool import BaseCheckout
-from pressure.protocol.operation import Batch, NewHold, Operation, Pause, Reply, Step, T, Wait
+from pressure.protocol.operation import Batch, Command, NewHold, Operation, Pause, Reply, Step, T, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 
 if TYPE_CHECKING:
@@ -338,6 +338,16 @@ def _refusals(step: Batch, replies: list[Reply]) -> frozenset[str]:
         for code, command in zip(codes, step.commands, strict=True)
     )
     return refused if nothing_done else frozenset()
+
+
+def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
+    """Whether keys are watched after these commands."""
+    for name, *_ in commands:
+        if name == b"WATCH":
+            before = True
+        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
+            before = False
+    return before
 
 
 def is_wrong_server(error: ServerReplyError) -> bool:

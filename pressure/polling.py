@@ -50,16 +50,6 @@ def _ends_with_seconds(command: Command) -> bool:
     return isinstance(command[0], bytes) and command[0].startswith(b"B")
 
 
-def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
-    """Whether keys are watched after these commands."""
-    for name, *_ in commands:
-        if name == b"WATCH":
-            before = True
-        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
-            before = False
-    return before
-
-
 def too_few_connections(limit: int) -> ConnectionFailedError:
     """The error for an operation that watches keys while it waits on the shared connection.
 

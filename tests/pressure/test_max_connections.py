@@ -12,7 +12,8 @@ import redis
 
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.arguments import settings
-from pressure.polling import as_poll, replies_to_wait, watches_after
+from pressure.execution import watches_after
+from pressure.polling import as_poll, replies_to_wait
 from pressure.protocol.commands import blocking
 from pressure.protocol.operation import Wait
 
