@@ -24,23 +24,15 @@ LEFT_OUT: Final = {
     "bgsave": "it writes a file; tests/miniredis/journal compares it",
     **dict.fromkeys(
         (
+            *"asking readonly readwrite cluster".split(),
             *(
-                "asking",
-                "readonly",
-                "readwrite",
-                "cluster",
-                "cluster|countkeysinslot",
-                "cluster|getkeysinslot",
+                f"cluster|{name}"
+                for name in (
+                    "addslots addslotsrange bumpepoch count-failure-reports countkeysinslot delslots "
+                    "delslotsrange failover flushslots getkeysinslot help info keyslot links myid nodes "
+                    "replicas replicate saveconfig setslot shards slaves slots"
+                ).split()
             ),
-            *(
-                "cluster|count-failure-reports",
-                "cluster|help",
-                "cluster|info",
-                "cluster|keyslot",
-                "cluster|links",
-            ),
-            *("cluster|myid", "cluster|nodes", "cluster|replicas", "cluster|shards", "cluster|slaves"),
-            "cluster|slots",
         ),
         "it is for clusters; tests/miniredis/cluster compares it",
     ),

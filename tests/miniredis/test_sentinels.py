@@ -84,6 +84,7 @@ def test_servers_are_described_as_by_real_sentinels(
     ours: miniredis.Sentinels, real: Watched, request_: str
 ) -> None:
     until(lambda: facts(real, f"SENTINEL REPLICAS {SERVICE}")[0][b"master-link-status"] == b"ok")
+    until(lambda: all(b"disconnected" not in each[b"flags"] for each in facts(real, request_)))
     mine, theirs = facts(ours, request_), facts(real, request_)
     assert mine == theirs
     assert list(map(list, mine)) == list(map(list, theirs))
