@@ -156,10 +156,11 @@ WITH_ANOTHER_IN_ITS_PLACE = """
 """
 
 
+@pytest.mark.exhaustive  # real nodes take a busy machine for dead nodes
 def test_nodes_answer_as_real_ones_when_one_has_died_and_when_its_replica_takes_over(
     redis_7_0: Address,
 ) -> None:
-    quick = "--cluster-node-timeout", "500", "--cluster-replica-no-failover", "yes"
+    quick = "--cluster-node-timeout", "2000", "--cluster-replica-no-failover", "yes"
     with our_nodes(cluster_replica_no_failover="yes") as ours, real_nodes(*quick) as real:
         for nodes in (ours, real):
             with nodes.client(0) as client:
@@ -206,6 +207,7 @@ AFTER_A_FAILOVER = """
 """
 
 
+@pytest.mark.exhaustive  # real nodes give up after five seconds, which a busy machine may take
 def test_a_primary_and_its_replica_change_places_as_real_ones(ours: Nodes, real: Nodes) -> None:
     """A client that is blocked on the former primary is told, and hung up on."""
     for nodes in (ours, real):
