@@ -141,7 +141,7 @@ DIRECTIVES: Final = {
     "cluster-node-timeout": ignored("15000", integer(0, MAX)),
     "cluster-port": ignored("0", integer(0, 65535), "immutable"),
     "cluster-preferred-endpoint-type": ignored("ip", one_of("ip", "hostname", "unknown-endpoint")),
-    "cluster-replica-no-failover": ignored("no", switch),
+    "cluster-replica-no-failover": works("no", switch),
     "cluster-replica-validity-factor": ignored("10", integer(0, MAX32)),
     "cluster-require-full-coverage": works("yes", switch),
     "crash-log-enabled": ignored("yes", switch),
