@@ -210,7 +210,8 @@ class Command:
         flags = set(self.flags)
         does_data = {"write", "readonly"} & flags and "skip_monitor" not in flags  # as scripts do
         does_nothing = flags == {"fast"}  # PING
-        return bool(does_data or does_nothing) and not self.subcommands and not self.allowed_by
+        does_itself = self.handler is not None and not self.subcommands  # a container may get them later
+        return bool(does_data or does_nothing) and does_itself and not self.allowed_by
 
     @property
     def acl_categories(self) -> list[str]:

@@ -18,8 +18,11 @@ from conformance.differential.report import transcript
 from conformance.differential.rival import RIVALS, Rival
 from conformance.differential.search import converse, of_seed
 from conformance.differential.tolerated import TOLERATED, equal
-from conformance.targets import Address, real_redis
+from conformance.targets import Address, NotInstalledError, real_redis
+from conformance.targets.processes import version_of
+from conformance.targets.programs import find_valkey
 from conformance.wire import RawConnection
+from miniredis.engine.version import VERSIONS
 from tests.cases import exhaustive
 
 ROOT = Path(__file__).parents[2]
@@ -196,3 +199,17 @@ def test_a_difference_is_found_and_shown(pair: Pair, monkeypatch: pytest.MonkeyP
     assert [step for _, step in sent] == steps[:2]
     assert difference is not None
     assert difference.theirs == b"-ERR syntax error\r\n"
+
+
+def test_another_version_is_compared_with_a_real_server_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    only = "hset hget hexpire hpersist hgetex hsetex hgetdel hpexpiretime".split()
+    version = "valkey-9.1"
+    try:
+        path = find_valkey()
+    except NotInstalledError as error:
+        pytest.skip(str(error))
+    if version_of(path) != f"Valkey {VERSIONS[version].valkey}":
+        pytest.skip("the valkey-server here is another version")
+    arguments = ["--version", version, "--against", str(path), "--commands", "300", "--only", *only]
+    assert main([*arguments, "--seed", "8"]) == 0
+    assert "hsetex" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import hiredis
 import pytest
+import redis
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
@@ -178,6 +179,21 @@ def test_client_list_has_the_library_since_7_2() -> None:
         assert client.client_list()[0]["lib-ver"] == "6.1"
     with miniredis.start() as server, server.client() as client:
         assert "lib-name" not in client.client_list()[0]
+
+
+def test_subcommands_are_found_by_every_way_in(version: str) -> None:
+    requests = [("HSET", "h", "f", "v"), ("OBJECT", "ENCODING", "h"), ("MEMORY", "USAGE", "h")]
+    requests += [("XGROUP", "CREATE", "x", "g", "$", "MKSTREAM"), ("XINFO", "GROUPS", "x")]
+    with ExitStack() as stack:
+        server = stack.enter_context(miniredis.start(version=version))
+        client = stack.enter_context(server.client())
+        remote = stack.enter_context(redis.Redis(port=server.port))
+        alone = [client.execute_command(*request) for request in requests]
+        assert client.flushall()
+        pipeline = remote.pipeline(transaction=False)
+        for request in requests:
+            pipeline.execute_command(*request)
+        assert pipeline.execute() == alone
 
 
 def test_hello_and_info_name_the_version(version: str) -> None:
