@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("--rows", nargs="+", metavar="NAME", help="measure only these rows or groups of rows")
     add("--list", action="store_true", help="print the rows and their groups, and measure nothing")
-    add("--quick", action="store_true", help="shorter runs of smaller sizes: about a minute in all")
+    add("--quick", action="store_true", help="shorter runs of smaller sizes: some minutes in all")
     add("--strict", action="store_true", help="exit with status 1 if a ratio misses its target")
     add("--markdown", type=output_file, metavar="FILE", help="write the table to FILE, in Markdown")
     add("--json", type=output_file, metavar="FILE", help="write the results to FILE, in JSON")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Final
 
 from ..targets.processes import NotInstalledError
 from .crowds import allow_files, answered, blocked, idle
@@ -16,7 +17,10 @@ from .model import Measure, Pair
 from .servers import RunningServer
 from .workbench import Workbench
 
-__all__ = ["blocked_clients", "elements", "idle_connections", "memory_per"]
+__all__ = ["blocked_clients", "elements", "fill_with_strings", "idle_connections", "memory_per", "strings"]
+
+PIECE: Final = 1000
+"""Keys that one command sets."""
 
 Load = Callable[[RunningServer, int], AbstractContextManager[object]]
 
@@ -52,6 +56,21 @@ def elements(server: RunningServer, count: int) -> Generator[None]:
     """A list of elements of 10 bytes, all different."""
     fill(server, "list", count)
     yield
+
+
+@contextmanager
+def strings(server: RunningServer, count: int) -> Generator[None]:
+    """Keys with strings of 10 bytes, all different."""
+    fill_with_strings(server, count)
+    yield
+
+
+def fill_with_strings(server: RunningServer, count: int) -> None:
+    """Sets so many keys."""
+    with server.connect() as client:
+        for first in range(0, count, PIECE):
+            numbers = range(first, min(first + PIECE, count))
+            client.command("MSET", *(word for at in numbers for word in (f"key:{at}", f"{at:010}")))
 
 
 idle_connections: Load = idle

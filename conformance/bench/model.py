@@ -41,7 +41,7 @@ class Effort:
 
 
 QUICK: Final = Effort(pairs=2, seconds=0.1, size=0.2)
-"""About a minute for all rows."""
+"""Some minutes for all rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ together with others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
@@ -15,6 +16,7 @@ from typing import Final
 from .durable import ELEMENTS, Cost, loading, replaying, saving
 from .durable_queues import CLIENTS, QUEUES, beside_durable
 from .enqueuing import PEERS, beside
+from .every_command import LINES, processor_time_of
 from .expiring import slowest_while_expiring
 from .handover import behind_a_queue, beside_a_crowd, round_trip
 from .healing import DEATHS, own_hold, until_it_works
@@ -22,7 +24,7 @@ from .histories import spark_to_one_process
 from .inprocess import in_process_async_rates, in_process_rates
 from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
-from .memory import blocked_clients, elements, idle_connections, memory_per
+from .memory import blocked_clients, elements, idle_connections, memory_per, strings
 from .model import Measure, Row, Target
 from .queues import (
     beside_bare,
@@ -34,6 +36,7 @@ from .queues import (
     pairs,
 )
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
+from .scaling import among_keys, by_clients, of_size
 from .spark import JOBS, beside_one_core, beside_redis_py
 from .starting import command_time, import_time, start_time
 
@@ -94,6 +97,20 @@ def cpu_rows() -> Iterator[Row]:
         )  # fmt: skip
 
 
+def slug(line: str) -> str:
+    """A line as a name of one word."""
+    return re.sub(r"\W+", "-", line.lower()).strip("-")
+
+
+def every_command_rows() -> Iterator[Row]:
+    """Each command by itself."""
+    for line in LINES:
+        yield Row(
+            f"command-{slug(line)}", "commands", f"processor time of {line}", "µs", "redis-server",
+            Target(10.0, at_least=False), processor_time_of(line),
+        )  # fmt: skip
+
+
 def peer_rows() -> Iterator[Row]:
     """The first rows, against others that stand in for Redis in tests."""
     for peer, bound in (("fakeredis", 10.0), ("go-miniredis", 1.0)):
@@ -139,6 +156,26 @@ def scaling_rows() -> Iterator[Row]:
     )  # fmt: skip
 
 
+def growing_rows() -> Iterator[Row]:
+    """What becomes of the time with more clients, larger values and more keys."""
+    for clients in (1, 10, 100, 1_000, 10_000):
+        yield Row(
+            f"clients-{clients}", "growing", f"GET, clients: {clients:,}", "requests/s", "redis-server",
+            Target(0.0), by_clients(clients),
+        )  # fmt: skip
+    for size in (1, 1_000, 100_000, 10_000_000):
+        yield Row(
+            f"size-{size}", "growing", f"processor time of SET and GET, bytes: {size:,}", "µs",
+            "redis-server",
+            Target(10.0, at_least=False), of_size(size),
+        )  # fmt: skip
+    for count in (10, 10_000, 1_000_000):
+        yield Row(
+            f"keys-{count}", "growing", f"processor time of SET, GET and DEL, other keys: {count:,}", "µs",
+            "redis-server", Target(10.0, at_least=False), among_keys(count),
+        )  # fmt: skip
+
+
 def memory_rows() -> Iterator[Row]:
     """What there is more of takes memory."""
     for name, what, bound, measure in (
@@ -150,6 +187,10 @@ def memory_rows() -> Iterator[Row]:
             f"memory-{name}", "memory", f"memory for {what}", "bytes", "redis-server",
             Target(bound, at_least=False, unit="bytes"), measure,
         )  # fmt: skip
+    yield Row(
+        "memory-string", "memory", "memory for a key with a string of 10 bytes, of 200,000", "bytes",
+        "redis-server", Target(1.3, at_least=False), memory_per(strings, 200_000),
+    )  # fmt: skip
 
 
 def starting_rows() -> Iterator[Row]:
@@ -324,9 +365,10 @@ def history_rows() -> Iterator[Row]:
 
 
 TABLE: Final = (
-    rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, memory_rows, starting_rows, in_process_rows,
+    rate_rows, large_rows, cpu_rows, blocking_rows, scaling_rows, growing_rows, memory_rows, starting_rows,
+    in_process_rows,
     durable_rows, queue_rows, durable_queue_rows, healing_rows, kind_rows, spark_rows, history_rows,
-    peer_rows,
+    every_command_rows, peer_rows,
 )  # fmt: skip
 
 ROWS: Final[Mapping[str, Row]] = {row.name: row for rows in TABLE for row in rows()}

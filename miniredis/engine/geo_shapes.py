@@ -76,7 +76,7 @@ class Circle(Shape):
     def distance_to(self, place: Place) -> float | None:
         """The distance from the centre to a place; None if it exceeds the radius."""
         found = distance(self.centre, place)
-        return None if found > self.reach else found
+        return None if found > self.radius * self.unit else found
 
 
 @dataclass(frozen=True, slots=True)

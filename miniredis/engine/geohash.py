@@ -7,12 +7,16 @@ formula is evaluated in the same order as in Redis, so that all digits are equal
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from math import asin, cos, sin, sqrt
 from typing import Final, NamedTuple
 
 __all__ = ["CELL_STEPS", "Area", "Cell", "Place", "cell_at", "distance", "place_of", "standard_text"]
 
 CELL_STEPS: Final = 26
 """How often a score halves the map in each direction."""
+
+CELLS: Final = 1 << CELL_STEPS
 
 RADIUS: Final = 6372797.560856
 """The earth's radius, in metres."""
@@ -131,20 +135,26 @@ def cell_at(place: Place, steps: int = CELL_STEPS, latitudes: Span = LATITUDES) 
 
 def unsigned(score: float) -> int:
     """The 64 bits that a processor produces when it converts a double to an unsigned integer."""
+    if 0 <= score < 1 << 63:  # as all scores that GEOADD makes
+        return int(score)
     if math.isinf(score) or score >= 1 << 64:
         return 0 if score > 0 else 1 << 63
     return int(score) % (1 << 64) if score >= -(1 << 63) else 1 << 63
 
 
+@lru_cache(maxsize=1 << 12)
 def place_of(score: float) -> Place:
-    """The centre of the cell of a score; every score has one."""
+    """The centre of the cell of a score; every score has one. Searches ask for the same ones again."""
     digits = f"{unsigned(score):064b}"  # of the column and the row, interleaved
-    west, east, south, north = Cell(int(digits[::2], 2), int(digits[1::2], 2), CELL_STEPS).area
-    return Place(clamped((west + east) / 2, LONGITUDES), clamped((south + north) / 2, LATITUDES))
+    return Place(middle(LONGITUDES, int(digits[::2], 2)), middle(LATITUDES, int(digits[1::2], 2)))
 
 
-def clamped(degrees: float, span: Span) -> float:
-    return min(max(degrees, span.low), span.high)
+def middle(span: Span, at: int) -> float:
+    """The middle of a column or a row of the smallest cells; the edge of the map if it is beyond."""
+    low, high = span
+    size = high - low
+    degrees = ((low + at / CELLS * size) + (low + (at + 1) / CELLS * size)) / 2  # as ``bound`` reckons
+    return degrees if degrees <= high else high
 
 
 ALPHABET: Final = b"0123456789bcdefghjkmnpqrstuvwxyz"
@@ -161,13 +171,14 @@ def standard_text(score: float) -> bytes:
 
 def distance(one: Place, other: Place) -> float:
     """The distance between two places along a great circle, in metres (haversine formula)."""
-    east = math.sin((other.longitude * RADIANS - one.longitude * RADIANS) / 2)
+    (longitude, latitude), (other_longitude, other_latitude) = one, other
+    east = sin((other_longitude * RADIANS - longitude * RADIANS) / 2)
     if east == 0.0:
-        return distance_of_latitudes(one.latitude, other.latitude)
-    south, north = one.latitude * RADIANS, other.latitude * RADIANS
-    up = math.sin((north - south) / 2)
-    part = up * up + math.cos(south) * math.cos(north) * east * east
-    return 2.0 * RADIUS * math.asin(math.sqrt(part)) if part <= 1 else math.nan
+        return distance_of_latitudes(latitude, other_latitude)
+    south, north = latitude * RADIANS, other_latitude * RADIANS
+    up = sin((north - south) / 2)
+    part = up * up + cos(south) * cos(north) * east * east
+    return 2.0 * RADIUS * asin(sqrt(part)) if part <= 1 else math.nan
 
 
 def distance_of_latitudes(one: float, other: float) -> float:

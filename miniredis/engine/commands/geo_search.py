@@ -58,11 +58,12 @@ def chosen(values: SortedSet, shape: Shape, options: Options) -> list[Found]:
 def inside(values: SortedSet, shape: Shape, limit: int) -> list[Found]:
     """The members in a shape, cell by cell; stops after ``limit`` members unless that is 0."""
     found: list[Found] = []
+    distance_to = shape.distance_to
     for cell in covering(shape):
         low, high = map(float, cell.scores)
         for score, member in between(values, low, high):
             place = place_of(score)
-            distance = shape.distance_to(place)
+            distance = distance_to(place)
             if distance is not None:
                 found.append(Found(member, score, distance, place))
                 if len(found) == limit:

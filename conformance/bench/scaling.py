@@ -1,0 +1,58 @@
+"""What becomes of the time for a command with more clients, larger values and more keys."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Final
+
+from .crowds import allow_files
+from .every_command import cpu
+from .memory import fill_with_strings
+from .model import Measure, Pair
+from .redis_benchmark import Load, rates
+from .workbench import Workbench
+
+__all__ = ["among_keys", "by_clients", "of_size"]
+
+SERVERS: Final = "miniredis", "redis-server"
+
+
+def by_clients(clients: int) -> Measure:
+    """GETs a second by so many clients that wait for each reply; at most 20,000 can connect."""
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        crowd = bench.effort.scaled(clients)
+        allow_files(crowd)
+        yield from rates(Load(("GET", "key"), crowd), "redis-server")(bench)
+
+    return measure
+
+
+def of_size(size: int) -> Measure:
+    """Microseconds of processor time for a SET and a GET of so many bytes."""
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        commands: list[list[str | bytes]] = [["SET", "key", b"x" * bench.effort.scaled(size)], ["GET", "key"]]
+        at_once = max(min(1_000_000 // size, 50), 1)
+        for _ in bench.turns():
+            yield Pair(
+                *(cpu(bench.server(name), commands, bench.effort.seconds, at_once) for name in SERVERS)
+            )
+
+    return measure
+
+
+def among_keys(count: int) -> Measure:
+    """Microseconds of processor time for a SET, a GET and a DEL beside so many other keys."""
+
+    def side(bench: Workbench, name: str) -> float:
+        server = bench.server(name)
+        fill_with_strings(server, bench.effort.scaled(count))
+        commands = [["SET", "one more", "xxx"], ["GET", "one more"], ["DEL", "one more"]]
+        return cpu(server, commands, bench.effort.seconds)
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        for _ in bench.turns():
+            yield Pair(*(side(bench, name) for name in SERVERS))
+
+    return measure
