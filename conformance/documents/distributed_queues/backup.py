@@ -86,6 +86,9 @@ def completes(env: Environment) -> None:
     with queue.take(block=False):
         pass
     expect(processing(env), [b"v"], "what is in progress after a block that ended well")
+    for no_item in ("v", 1, None):
+        with expect_error(TypeError, f"to complete {no_item!r}"):
+            queue.complete(no_item)
 
 
 @patterns("backup.left", IN_PROGRESS)

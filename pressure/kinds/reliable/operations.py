@@ -139,9 +139,11 @@ def _retry(
     reply = yield from eval_script(ctx.server, state.backend.scripts.retry, lane.all, lane.group, *args)
     if reply is not NO_SCRIPTS:
         return bool(reply)
-    time, *seen = yield Batch(((b"TIME",), *state.backend.before_ack(lane)))
+    looks: tuple[Command, ...] = ((b"TIME",), (b"ZCARD", state.keys.delayed))
+    time, delayed, *seen = yield Batch((*looks, *state.backend.before_ack(lane)))
+    check([time, delayed])  # a message that cannot be delayed is not acknowledged
     others = state.backend.other_groups(lane, seen)
-    member = beginning_of(check([time])[0]) + rest
+    member = beginning_of(time) + rest
     add: Command = (b"ZADD", state.keys.delayed, now(time) + delay, member)
     remove: Command = (b"ZREM", state.keys.delayed, member)
     if not (yield from acknowledged(state, lane, [native], others, (add,))):
