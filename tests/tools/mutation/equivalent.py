@@ -145,7 +145,6 @@ EQUIVALENT: Final = (
     Equivalent(STREAM, 'return found[0] if found else b"0-0"', ('return found[-1] if found else b"0-0"',), "no two groups of a stream have the same name"),
     Equivalent(STREAM, "if most > start:", ("if most >= start:",), "it asks for messages of which none is left over"),
     Equivalent(STREAM, "found: list[Reply] = [] if is_missing(reply) else check([reply])[0]", ("found: list[Reply] = [] if is_missing(reply) else check([reply])[-1]",), _REPLY),
-    Equivalent(RELIABLE, "member = beginning_of(check([time])[0]) + rest", ("member = beginning_of(check([time])[-1]) + rest",), _REPLY),
     Equivalent(RELIABLE_LUA, "for at = 1, #found, 2 do known[found[at]] = found[at + 1] end", ("for at = 1, #found, 1 do known[found[at]] = found[at + 1] end",), "values become names, too, and no group is named as a field"),
     Equivalent(KINDS, "return (now(time) - float(pairs(first)[0][1])) / 1000 if first else None", ("return (now(time) - float(pairs(first)[0][1])) / 1001 if first else None", "return (now(time) - float(pairs(first)[0][1])) / 999 if first else None"), _OFTEN),
     Equivalent(KINDS, "yield Pause(random.uniform(0, LONGEST_PAUSE))  # noqa: S311, to spread competing clients", ("pass  # noqa: S311, to spread competing clients",), _OFTEN),

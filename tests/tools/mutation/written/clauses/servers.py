@@ -247,4 +247,18 @@ SERVERS: Final = (
         '@command("SAVE", -1, ',
         ("wire.commands",),
     ),
+    Mutant(
+        "counts only the last of the users that it removes",
+        "miniredis/engine/commands/acl.py",
+        "        removed += session.engine.users.remove(name)",
+        "        removed = session.engine.users.remove(name)",
+        ("recorded.acl",),
+    ),
+    Mutant(
+        "has an empty drawing for an event without spikes",
+        "miniredis/engine/commands/latency.py",
+        "        raise CommandError(errors.no_samples(args[2]))",
+        '        return Verbatim(b"")',
+        ("recorded.latency",),
+    ),
 )

@@ -106,8 +106,8 @@ MESSAGES: Final = (
     Mutant(
         "CLIENT CACHING holds for ever",
         "miniredis/engine/session.py",
-        "                self.tracker.caching = False\n",
-        "                self.tracker.caching = self.tracker.caching\n",
+        "            self.tracker.caching = False\n",
+        "            self.tracker.caching = self.tracker.caching\n",
         ("recorded.tracking",),
     ),
     Mutant(
