@@ -20,6 +20,18 @@ GROUPS: Final = (
 """The groups of commands that are compared."""
 
 LEFT_OUT: Final = {
+    **dict.fromkeys(
+        (
+            "acl",
+            *(
+                f"acl|{name}"
+                for name in (
+                    "cat deluser dryrun genpass getuser help list load log save setuser users whoami"
+                ).split()
+            ),
+        ),
+        "users outlive a conversation; tests/miniredis/test_acl.py compares it",
+    ),
     "bgrewriteaof": "it writes a file; tests/miniredis/journal compares it",
     "bgsave": "it writes a file; tests/miniredis/journal compares it",
     **dict.fromkeys(
@@ -37,6 +49,9 @@ LEFT_OUT: Final = {
         "it is for clusters; tests/miniredis/cluster compares it",
     ),
     "failover": "it changes the server's role; tests/miniredis/replication compares it",
+    "latency|histogram": "it tells how long commands took",
+    "memory|malloc-stats": "it tells of a real server's allocator",
+    "memory|stats": "it tells how much memory a real server takes",
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
     "psync": "it makes its connection one to a replica; tests/miniredis/replication compares it",

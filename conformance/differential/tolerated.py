@@ -169,8 +169,8 @@ def timed(reply: Tree) -> object:
 
 
 CONTAINERS: Final = (
-    "client", "command", "config", "function", "memory", "object", "pubsub", "script", "slowlog", "xgroup",
-    "xinfo",
+    "client", "command", "config", "function", "latency", "memory", "object", "pubsub", "script",
+    "module", "slowlog", "xgroup", "xinfo",
 )  # fmt: skip
 HELP: Final = tuple(f"{each}|help" for each in CONTAINERS)
 TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
