@@ -17,9 +17,9 @@ from miniredis.engine.shortcuts import SHORTCUTS
 NOW = Instant(1_700_000_000_000_000, 0)
 
 FORMS = """
-RPUSH k v|RPUSH k v v|rpush k v|LPUSH k v|LPUSH k v v|RPOP k|LPOP k|lpop k|RPOP k 2|RPUSH k
+RPUSH k v|RPUSH k v v|rpush k v|LPUSH k v|LPUSH k v v|RPOP k|LPOP k|lpop k|RPOP k 2
 SET k v|SET k n|SET k v PXAT 1800000000000|SET k v KEEPTTL|APPEND k v|INCR k
-HSET k n v|HSET k v n|HSET k n v v v|HSET k n|HSET k n L|HDEL k n|SADD k n|SADD k v|SADD k n n|SREM k n
+HSET k n v|HSET k v n|HSET k n v v v|HSET k n L|HDEL k n|SADD k n|SADD k v|SADD k n n|SREM k n
 DEL k|PEXPIREAT k 1800000000000|PERSIST k|SELECT 1|SELECT 0|MULTI|EXEC
 """
 """Commands of a file, with words to fill in: a key, a value, a number, a long value."""
