@@ -25,7 +25,7 @@ def choice(request: pytest.FixtureRequest) -> LoopChoice:
 
 
 def test_a_client_blocked_on_the_first_server_takes_nothing_on_the_second(choice: LoopChoice) -> None:
-    engine = miniredis.Engine()
+    engine = miniredis.Engine(miniredis.Config({"port": "0"}))
     with miniredis.start(engine=engine, loop=choice) as server:
         by_socket, local = RawClient((server.host, server.port)), LocalSocket(server._runner)
         for each in (by_socket, local):
@@ -40,7 +40,7 @@ def test_a_client_blocked_on_the_first_server_takes_nothing_on_the_second(choice
 
 
 def test_nothing_that_clients_of_the_first_server_asked_for_holds_on_the_second(choice: LoopChoice) -> None:
-    engine = miniredis.Engine()
+    engine = miniredis.Engine(miniredis.Config({"port": "0"}))
     with miniredis.start(engine=engine, loop=choice) as server:
         watcher, listener, monitor = (RawClient((server.host, server.port)) for _ in range(3))
         assert watcher.ask("WATCH k") == watcher.ask("MULTI") == b"+OK\r\n"
@@ -57,7 +57,7 @@ def test_nothing_that_clients_of_the_first_server_asked_for_holds_on_the_second(
 
 def test_a_long_script_on_the_second_server_is_not_killed() -> None:
     pytest.importorskip("lupa")
-    engine = miniredis.Engine()
+    engine = miniredis.Engine(miniredis.Config({"port": "0"}))
     with miniredis.start(engine=engine) as first:
         pass
     with miniredis.start(engine=engine) as second, redis.Redis(port=second.port) as client:
@@ -66,7 +66,7 @@ def test_a_long_script_on_the_second_server_is_not_killed() -> None:
 
 
 def test_a_server_can_have_an_engine_that_was_shut_down() -> None:
-    engine = miniredis.Engine()
+    engine = miniredis.Engine(miniredis.Config({"port": "0"}))
     with miniredis.start(engine=engine) as server, server.client() as client:
         with pytest.raises(redis.ConnectionError):
             client.execute_command("SHUTDOWN")
@@ -79,7 +79,7 @@ def test_a_server_can_have_an_engine_that_was_shut_down() -> None:
 
 def test_stop_ends_a_script_on_another_thread_before_the_engine_is_free() -> None:
     pytest.importorskip("lupa")
-    engine = miniredis.Engine()
+    engine = miniredis.Engine(miniredis.Config({"port": "0"}))
     with miniredis.start(engine=engine) as server:
         server.client().config_set("busy-reply-threshold", 20)
         local = LocalSocket(server._runner)
@@ -96,7 +96,7 @@ def test_stop_ends_a_script_on_another_thread_before_the_engine_is_free() -> Non
 
 
 def test_the_first_handle_does_not_empty_the_second_server() -> None:
-    engine = miniredis.Engine()
+    engine = miniredis.Engine(miniredis.Config({"port": "0"}))
     with miniredis.start(engine=engine) as first:
         pass
     with miniredis.start(engine=engine) as second, second.client() as client:
