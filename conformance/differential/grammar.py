@@ -50,6 +50,7 @@ LEFT_OUT: Final = {
     ),
     "failover": "it changes the server's role; tests/miniredis/replication compares it",
     "latency|histogram": "it tells how long commands took",
+    "lolwut": "a real server draws, for versions 5 and 6",
     "memory|doctor": "it tells how much memory a server takes, and took",
     "memory|malloc-stats": "it tells of a real server's allocator",
     "memory|stats": "it tells how much memory a real server takes",

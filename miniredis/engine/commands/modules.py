@@ -56,9 +56,15 @@ def module_help(session: Session, args: list[bytes]) -> Reply:
     return list(help_on(session.engine.commands, b"module"))
 
 
+SIZES: Final = {5: 3, 6: 2}
+"""How many numbers LOLWUT may take that say how large the art of a version is."""
+
+
 @command("LOLWUT", -1, "readonly fast", acl="", since="5.0.0", syntax="[VERSION version:integer]")
 def lolwut(session: Session, args: list[bytes]) -> Reply:
     """Returns the version of the server, without the art of versions 5 and 6."""
     if len(args) > 2 and args[1].upper() == b"VERSION":
-        read_integer(args[2])
+        version = read_integer(args[2])
+        for size in args[3 : 3 + SIZES.get(version, 0)]:
+            read_integer(size)
     return Verbatim(b"Redis ver. %b\n" % session.engine.version.number.encode())
