@@ -157,7 +157,7 @@ class Cluster(Group[ClusterNode]):
         """
         super().kill(server)
 
-    def restart(self, node: ClusterNode) -> None:
+    def restart(self, server: ClusterNode) -> None:
         """Starts a node that was killed, at the same port, with the same id.
 
         It has the data that it kept on disk (``dir``), or none. A primary that a replica has replaced comes
@@ -167,9 +167,7 @@ class Cluster(Group[ClusterNode]):
             ValueError: the node is up.
             OSError: its port was taken meanwhile.
         """
-        if node.is_up:
-            raise ValueError(f"{node!r} is up; kill it first")
-        self._call(self._restart, node)
+        super().restart(server)
 
     def failover(self, node: ClusterNode) -> ClusterNode:
         """Makes a replica the primary of its shard; the others of the shard become its replicas.

@@ -145,9 +145,7 @@ class Sentinels(Group[WatchedServer]):
             ValueError: the server is up.
             OSError: its port was taken meanwhile.
         """
-        if server.is_up:
-            raise ValueError(f"{server!r} is up; kill it first")
-        self._call(self._restart, server)
+        super().restart(server)
 
     def reset(self) -> None:
         """Removes every key; roles stay."""

@@ -166,6 +166,12 @@ class Group(Generic[Member]):
         """Ends a server at once."""
         self._call(self._kill, server)
 
+    def restart(self, server: Member) -> None:
+        """Starts a server that was killed, at the same port; raises ``ValueError`` if it is up."""
+        if server.is_up:
+            raise ValueError(f"{server!r} is up; kill it first")
+        self._call(self._restart, server)
+
     @property
     def now(self) -> dt.datetime:
         """The time of all servers in UTC."""
@@ -302,6 +308,10 @@ class Group(Generic[Member]):
     async def _kill(self, server: Member) -> None:
         server.end()
         await server.ended.wait()
+
+    async def _restart(self, server: Member) -> None:
+        """Starts a server again, and lets the others know."""
+        raise NotImplementedError
 
     async def _catch_up(self, *servers: Member) -> None:
         with trio.move_on_after(PATIENCE):

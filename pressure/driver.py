@@ -242,7 +242,7 @@ class _Execution(PooledExecution[T]):
 
     def _answered(self, step: Batch) -> list[Reply]:
         replies = self._exchanged(step)
-        while self.is_moving(step, replies) and self._scope.cancelled() is None:
+        while self.accept_delay(step, replies) and self._scope.cancelled() is None:
             self._pause(MOVING)
             replies = self._exchanged(step)
         return replies
@@ -259,7 +259,7 @@ class _Execution(PooledExecution[T]):
                 if not self.goes_on:
                     raise
             else:
-                if not self.has_moved(step, replies):
+                if not self.accept_move(step, replies):
                     return replies
             self._checkout.driver.connections.reconnect(self.member, self._scope)
             self.connection = self.member.connection

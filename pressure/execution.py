@@ -182,7 +182,7 @@ class PooledExecution(Execution[T]):
     __slots__ = (
         "_has_heirs",
         "_limit",
-        "_refusals",
+        "_refused_steps",
         "_reply_timeout",
         "_watched",
         "_watches",
@@ -198,7 +198,7 @@ class PooledExecution(Execution[T]):
         self._limit = where.max_connections
         self._has_heirs = where.directory is not None
         self._watches = self._watched = False
-        self._refusals = 0
+        self._refused_steps = 0
 
     def begin(self) -> None:
         """Run the operation to its first step, on the member's connection."""
@@ -250,18 +250,18 @@ class PooledExecution(Execution[T]):
         """
         return not self._watched and self.member.lock is None
 
-    def has_moved(self, step: Batch, replies: list[Reply]) -> bool:
-        """Whether to send the current step again to the node of a cluster that has the keys now."""
-        return "MOVED" in _refusals(step, replies) and self._sends_again()
+    def accept_move(self, step: Batch, replies: list[Reply]) -> bool:
+        """Prepare to send the step again, to the node that has the keys now; False if it is not to be."""
+        return "MOVED" in _refusals(step, replies) and self._accept_refusal()
 
-    def is_moving(self, step: Batch, replies: list[Reply]) -> bool:
-        """Whether to send the current step again in ``MOVING`` seconds: its keys are on their way."""
-        return bool(_refusals(step, replies)) and self._sends_again()
+    def accept_delay(self, step: Batch, replies: list[Reply]) -> bool:
+        """Prepare to send the step again in ``MOVING`` seconds, as its keys are on their way; or False."""
+        return bool(_refusals(step, replies)) and self._accept_refusal()
 
-    def _sends_again(self) -> bool:
-        """Whether to send a step again that was refused; not for ever."""
-        self._refusals += 1
-        if not self._may_send_again or self._refusals * MOVING > self._reply_timeout:
+    def _accept_refusal(self) -> bool:
+        """Undo what ``packed`` has noted of a step that was refused; False if that happens for too long."""
+        self._refused_steps += 1
+        if not self._may_send_again or self._refused_steps * MOVING > self._reply_timeout:
             return False
         self._changed, self._watches = self._had_changed, self._watched
         return True

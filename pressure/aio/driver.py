@@ -83,7 +83,7 @@ class _Execution(AsyncExecution[T]):
 
     async def _answered(self, step: Batch) -> list[Reply]:
         replies = await self._unbroken(step)
-        while self.is_moving(step, replies) and await self._pause(MOVING):
+        while self.accept_delay(step, replies) and await self._pause(MOVING):
             replies = await self._unbroken(step)
         return replies
 
@@ -99,7 +99,7 @@ class _Execution(AsyncExecution[T]):
                 if not self.goes_on:
                     raise
             else:
-                if not self.has_moved(step, replies):
+                if not self.accept_move(step, replies):
                     return replies
             await self._checkout.driver.connections.reconnect(self.member)
             self.connection = self.member.connection

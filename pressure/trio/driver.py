@@ -88,7 +88,7 @@ class _Execution(AsyncExecution[T]):
 
     async def _answered(self, step: Batch) -> list[Reply]:
         replies = await self._exchanged(step)
-        while self.is_moving(step, replies) and await self._pause(MOVING):
+        while self.accept_delay(step, replies) and await self._pause(MOVING):
             replies = await self._exchanged(step)
         return replies
 
@@ -100,7 +100,7 @@ class _Execution(AsyncExecution[T]):
                 nursery.start_soon(exchange.run, self.connection, data, count, self.timeout_of(step))
                 await self._watch(step, exchange)
             if exchange.error is None:
-                if not self.has_moved(step, exchange.replies):
+                if not self.accept_move(step, exchange.replies):
                     return exchange.replies
             elif not (isinstance(exchange.error, NotDoneError) and self.goes_on):
                 raise exchange.error

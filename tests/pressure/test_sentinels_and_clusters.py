@@ -264,13 +264,27 @@ def test_an_operation_waits_while_its_slot_moves_but_not_for_ever(
         assert caught.value.code in {"TRYAGAIN", "ASK"}
         refused_so_far = refusals_of(home)
         put = task(lambda: queue.put(b"w"))
-        until(lambda: refusals_of(home) > refused_so_far, "was the put refused")
+        until(lambda: refusals_of(home) >= refused_so_far + 3, "was the put refused again and again")
         moving.finish()
         put.result()
         assert [queue.get(), queue.get()] == [b"v", b"w"]
     finally:
         queue.disconnect()
         hasty.disconnect()
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_nothing_was_changed_where_the_node_to_which_the_slot_has_moved_is_gone(flavour: str) -> None:
+    with miniredis.cluster(3, cluster_require_full_coverage=False) as cluster:  # a majority is up
+        queue = FLAVOURS[flavour]("{bar}", url=cluster.cluster_url)
+        try:
+            queue.create(5)
+            move(cluster.node_of("{bar}"))
+            cluster.kill(cluster.node_of("{bar}"))
+            with pytest.raises(ConnectionFailedError):
+                queue.put(b"v")
+        finally:
+            queue.disconnect()
 
 
 def refusals_of(node: miniredis.ClusterNode) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
 from pressure.checks import milliseconds
@@ -157,10 +157,11 @@ class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
             On a stream, the ids of the messages that are still pending. With the module, all ids, since it
             does not tell which are pending.
         """
-        return self._heartbeat(_ids(messages), [each for each in messages if isinstance(each, Delivered)])
+        _ids(messages)  # raises TypeError
+        return self._heartbeat(messages)
 
-    def _heartbeat(self, ids: list[bytes], messages: list[Delivered[V]]) -> Operation[list[bytes]]:
-        return (yield from operations.heartbeat(self._context, self._state, ids, messages))
+    def _heartbeat(self, messages: Sequence[Delivered[V] | bytes]) -> Operation[list[bytes]]:
+        return (yield from operations.heartbeat(self._context, self._state, messages))
 
     @context_manager
     def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:

@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pressure.errors import PressureError, ServerReplyError
@@ -198,17 +198,18 @@ def _datas(messages: Sequence[Delivered]) -> list[bytes]:
 
 @modifying
 def heartbeat(
-    ctx: KindContext, state: QueueState, ids: Sequence[bytes], messages: Iterable[Delivered] = ()
+    ctx: KindContext, state: QueueState, messages: Sequence[Delivered | bytes]
 ) -> Operation[list[bytes]]:
     """Restart the idle time of messages; returns the ids of those that are pending, as far as is known.
 
     Args:
         ctx: The context.
         state: The queue.
-        ids: The ids of the messages.
-        messages: Those of them that are known, so that the times of their first delivery are kept.
+        messages: The messages; an id in place of one does not tell when it was delivered first.
     """
-    firsts = {each.id: first_note(each) for each in messages if each.deliveries == 1}
+    delivered = [each for each in messages if isinstance(each, Delivered)]
+    firsts = {each.id: first_note(each) for each in delivered if each.deliveries == 1}
+    ids = [each.id if isinstance(each, Delivered) else each for each in messages]
     heard: set[bytes] = set()
     for lane, known in by_lane(state.keys, ids):
         notes = {native: firsts[each] for native, each in known.items() if each in firsts}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -34,7 +34,7 @@ class WorkerOperations(Protocol):
     def retry(self, message: Delivered, delay: float, error: Exception) -> Operation[bool]:
         """See ``operations``."""
 
-    def heartbeat(self, ids: list[bytes], messages: list[Delivered]) -> Operation[list[bytes]]:
+    def heartbeat(self, messages: Sequence[Delivered]) -> Operation[list[bytes]]:
         """See ``operations``."""
 
 
@@ -97,7 +97,7 @@ def _handled(
 ) -> CallbackOperation[int]:
     """Handle one message; returns 1 if it was handled and acknowledged, else 0."""
     ids = [message.id]
-    heartbeat = None if options.heartbeat is None else lambda: operations.heartbeat(ids, [message])
+    heartbeat = None if options.heartbeat is None else lambda: operations.heartbeat([message])
     try:
         yield Call(options.handle, message, heartbeat, options.heartbeat or 0.0)
     except Exception as error:
