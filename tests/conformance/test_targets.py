@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from conformance import command
-from conformance.bench.servers import miniredis
 from conformance.clients.flavours import FLAVOURS
 from conformance.documents import CHECKS, CLAUSES
 from conformance.judging import runner
@@ -33,6 +32,7 @@ from conformance.targets import (
     target_named,
 )
 from conformance.wire import RawConnection
+from tests.tools.bench.servers import miniredis
 
 Handler = Callable[[socket.socket], None]
 

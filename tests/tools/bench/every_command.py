@@ -14,7 +14,8 @@ from typing import Any, Final, Self
 
 import hiredis
 
-from ..wire import encode
+from conformance.wire import encode
+
 from .model import Measure, Pair
 from .servers import RunningServer, processor_seconds
 from .workbench import Workbench

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from ..targets.processes import NotInstalledError
-from ..wire import Hangup
+from conformance.targets.processes import NotInstalledError
+from conformance.wire import Hangup
+
 from .model import Effort, Outcome, Pair, Row
 from .workbench import Workbench
 
