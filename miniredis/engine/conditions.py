@@ -175,8 +175,9 @@ class Conditions:
 
     def be_busy(self, busy: bool) -> None:
         """Records whether a script has run for too long."""
-        self.busy = busy
-        self._changed()
+        if busy != self.busy:
+            self.busy = busy
+            self._changed()
 
     def fail_disk(self, error: OSError | None) -> None:
         """Records whether the append-only file cannot be written; None: it can."""

@@ -63,12 +63,18 @@ def run_input(session: Session, size: int = 0) -> None:
     parser, engine = session.parser, session.engine
     session.batch = size or len(parser)
     session.flags &= ~UNREAD
+    one_by_one = False  # the last request was not plain; the next may be like it
     try:
         while not session.flags & (BLOCKED | CLOSING):
             if engine.conditions.asleep_until:
                 engine.unblocked.append(session)
                 break
-            if parser.read_ahead() and not session.flags & SPECIAL and engine.conditions.is_quiet:
+            if (
+                parser.read_ahead()
+                and not session.flags & SPECIAL
+                and engine.conditions.is_quiet
+                and (not one_by_one or parser.ready[0][0] in engine.commands.plain)
+            ):
                 if answer_plain(session, *parser.take_ready()) and parser.is_between:
                     return
                 if session.flags & BLOCKED:
@@ -76,6 +82,7 @@ def run_input(session: Session, size: int = 0) -> None:
             request = session.take_postponed() or parser.next()
             if request is None:
                 break
+            one_by_one = True
             if request:
                 run_request(session, request)
             else:

@@ -245,30 +245,33 @@ class Scripts:
         run, engine = self.running, self._engine
         assert run is not None
         session = run.session
-        command = engine.commands.look_up(args)
+        command = engine.commands.plain.get(args[0]) or engine.commands.look_up(args)
+        flags = () if command is None else command.flags
+        writes = "write" in flags
         refusal = None
         if command is None:
             refusal = errors.UNKNOWN_IN_SCRIPT
         elif command.handler is None or not command.least <= len(args) <= command.most:
             refusal = errors.ARITY_IN_SCRIPT
-        elif "noscript" in command.flags:
+        elif "noscript" in flags:
             refusal = errors.NOT_FROM_SCRIPTS
-        elif engine.conditions.is_stale and "stale" not in command.flags:
+        elif engine.conditions.is_stale and "stale" not in flags:
             refusal = errors.STALE_IN_SCRIPT
         elif run.client.flags & LIMITED and (
             denial := engine.users.denied(run.client, command, args, b"lua")
         ):
             refusal = errors.no_right_of_scripts(denial.kind.in_script)
-        elif run.is_read_only and ("write" in command.flags or "may_replicate" in command.flags):
+        elif run.is_read_only and (writes or "may_replicate" in flags):
             refusal = errors.READ_ONLY_SCRIPT
-        elif "write" in command.flags and not run.client.must_obey:
+        elif writes and not run.client.must_obey:
             refusal = engine.conditions.write_refusal
         if refusal is None and command is not None and engine.cluster is not None:
             refusal = engine.cluster.refuse_in_script(run, command, args)
         if refusal is not None or command is None:
             return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
         session.last_command = command
-        run.has_written |= "write" in command.flags
+        if writes:
+            run.has_written = True
         reply = call(engine, session, command, args)
         if engine.conditions.monitors:
             show(session, command, args)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..engine import errors
+from ..engine.replies import Encoded
 from ..engine.script_interfaces import Caller
 from .bytecode import TOO_MANY, TooManyParametersError, make_safe
 from .memory import Memory, Need
@@ -119,32 +120,30 @@ class Callbacks:
     # Commands
 
     def _call(self, *words: bytes) -> Any:
-        return self._run(words)
-
-    def _call_packed(self, text: bytes, lengths: bytes) -> Any:
-        """As ``_call``, with all words in one text, and their lengths."""
-        return self._run(unpacked(text, lengths))
-
-    def _run(self, words: Iterable[bytes]) -> Any:
+        """Runs a command: a value; or a value and its kind: ``STATUS``, ``ERROR`` and so on."""
         memory = self._memory
         try:
-            words = list(words)
             if self.fault is not None:
                 return None, NO_MEMORY
             if (need := memory.before_command()) is not None:
                 return None, REFUSALS[need]
-            reply = self._caller.call(words)
+            reply = self._caller.call(list(words))
             if type(reply) is int or (type(reply) is bytes and len(reply) <= LITTLE):
                 return reply
-            size = lua_size(reply)
-            if not memory.make_room(size, must=False):
-                if not self._caller.writes(words):
-                    return None, NO_MEMORY
-                memory.make_room(size, must=True)
+            if reply is not None and not (type(reply) is Encoded and len(reply) <= LITTLE):
+                size = lua_size(reply)
+                if not memory.make_room(size, must=False):
+                    if not self._caller.writes(list(words)):
+                        return None, NO_MEMORY
+                    memory.make_room(size, must=True)
             return self._converter.top(reply)
         except BaseException as fault:
             self.fault = fault
             return None, NO_MEMORY
+
+    def _call_packed(self, text: bytes, lengths: bytes) -> Any:
+        """As ``_call``, with all words in one text, and their lengths."""
+        return self._call(*unpacked(text, lengths))
 
     def _set_resp(self, version: int) -> None:
         self._converter.resp = version

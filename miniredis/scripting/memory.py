@@ -54,6 +54,7 @@ class Memory:
 
     def __init__(self, runtime: Any, collect: Callable[[], object]) -> None:
         self._runtime = runtime
+        self._in_use: Callable[[bool], int] = runtime.get_memory_used
         self._collect = collect
         self._tidy_from = 0
         self._collect_from = 0
@@ -64,7 +65,7 @@ class Memory:
 
     def used(self) -> int:
         """The memory in use, garbage included."""
-        return self._runtime.get_memory_used(total=True) or 0
+        return self._in_use(True)
 
     # Between scripts
 
@@ -106,7 +107,7 @@ class Memory:
         Garbage is collected when much has been allocated since the last time. A script whose commands are
         refused may have dropped what filled its memory: collecting is tried again, ever less often.
         """
-        used = self.used()
+        used = self._in_use(True)  # not ``used()``: this runs before every command
         if used <= self._collect_from and used <= self.limit:
             return None
         if not self._was_collected:

@@ -26,6 +26,10 @@ __all__ = ["ERROR", "SLOT", "STATUS", "Converter", "lua_size"]
 STATUS: Final = 1
 ERROR: Final = 2
 
+TEXT: Final = frozenset({bytes})
+SAME: Final = frozenset({bytes, int})
+"""The types of values that are passed to Lua as they are."""
+
 NewTable: TypeAlias = Callable[[Any], Any]
 LuaValue: TypeAlias = Any
 
@@ -35,11 +39,13 @@ SLOT: Final = 80
 
 def lua_size(value: Any) -> int:
     """An estimate of a reply's size in Lua in bytes, rather too high than too low."""
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, (bytes, bytearray)):
         return SLOT + len(value)
     if isinstance(value, dict):
         return SLOT + sum(lua_size(key) + lua_size(each) for key, each in value.items())
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
+        if TEXT.issuperset(map(type, value)):
+            return SLOT * (2 + len(value)) + sum(map(len, value))
         return 2 * SLOT + sum(map(lua_size, value))
     return SLOT + len(value.message) if isinstance(value, CommandError) else SLOT
 
@@ -79,6 +85,8 @@ class Converter:
 
     def table(self, values: Any) -> LuaValue:
         """The Lua table of an array."""
+        if SAME.issuperset(map(type, values)):
+            return self._new_table(values)
         return self._new_table([self.inner(value) for value in values])
 
     def _named(self, name: bytes, value: LuaValue) -> LuaValue:

@@ -40,14 +40,6 @@ local function words(...)
     return arguments
 end
 
-local function are_strings(count, ...)
-    local first, second, third, fourth = ...
-    if type(first) ~= "string" then return false end
-    if count > 1 and type(second) ~= "string" then return false end
-    if count > 2 and type(third) ~= "string" then return false end
-    return count < 4 or type(fourth) == "string"
-end
-
 local function answer(value, kind)
     if kind == nil then return value end
     if kind == STATUS then return {ok = value} end
@@ -57,6 +49,7 @@ end
 
 local function perform(send, ...)
     local value, kind = send(...)
+    if kind == nil then return value end
     if kind == COLLECT then
         collect("collect")
         collected()
@@ -72,8 +65,10 @@ local function packed(arguments, count)
 end
 
 local function ask(...)
-    local count = select("#", ...)
-    if count <= 4 and are_strings(count, ...) then
+    local count, first, second, third, fourth = select("#", ...), ...
+    -- The usual case: one to four strings. No function checks them, since its call would take as long as the checks.
+    if type(first) == "string" and (count < 2 or type(second) == "string") and (count < 3 or type(third) == "string")
+        and (count < 4 or count == 4 and type(fourth) == "string") then
         return perform(call, ...)
     end
     if count == 0 then
