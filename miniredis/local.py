@@ -123,8 +123,8 @@ class LocalClient:
             ``NOT_ASKED`` if the request has to be sent as bytes; then nothing was done. ``NO_REPLY`` if the
             reply has to be read, which may take until another client does something.
         """
-        if self._ended or self._inbox:
-            return NOT_ASKED
+        if self._ended or self._inbox or args[0] not in self._engine.commands.plain:
+            return NOT_ASKED  # a tick would find out, too, but other threads would have to wait for it
         reply = self._runner.tick(self._engine.ask, self._session, args)
         if self._ended:  # also if the command could not be kept on the disk
             return NO_REPLY

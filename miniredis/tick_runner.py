@@ -14,13 +14,16 @@ import contextlib
 import errno
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import trio
 
 from .clock import Machine
+from .engine.replies import NO_REPLY
 from .files import ServerFiles
 from .logs import VERBOSE, ServerLog
+from .shared_ticks import RE_ENTRANT, SharedTicks, TickInterruptedError
 
 if TYPE_CHECKING:
     from .clock import Clock
@@ -36,11 +39,6 @@ Answer = TypeVar("Answer")
 
 LEISURE: Final = 10_000
 """Microseconds for which an expired key may stay while the server is idle: to wake up would cost more."""
-
-RE_ENTRANT = (
-    "the server is in the middle of a command on this thread: a signal handler or a __del__ method cannot "
-    "use server.client(); let it set a flag, and run its commands later"
-)
 
 PARENTS = "the server runs in another process, which this one was forked from; connect to server.url instead"
 
@@ -113,6 +111,7 @@ class TickRunner:
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
         self._ticked = threading.Condition(self.lock)
+        self._shared_ticks = SharedTicks(self)
         self._observers = 0  # threads in ``wait_for``
         engine.move_into(
             environment._replace(
@@ -177,16 +176,16 @@ class TickRunner:
             session: the client's.
             what: the client's bytes, or its request.
 
+        Returns:
+            What ``act`` returns; ``NO_REPLY`` if another thread was interrupted that ran it for this one.
+
         Raises:
             RuntimeError: the caller is re-entrant.
         """
+        if self.files.journal is not None and self.engine.config["appendfsync"] == "always":
+            return self._tick_with_others(partial(act, session, what), session)
         with self.lock:
-            if self.in_tick:
-                raise RuntimeError(RE_ENTRANT)
-            now = self.clock.now()
-            if self._leaving:
-                self._disconnect_leaving(now)
-            self.in_tick = True
+            now = self.begin_tick()
             try:
                 answer = act(session, what, now)
                 if self._observers or not self.engine.is_settled:
@@ -194,6 +193,30 @@ class TickRunner:
                 return answer
             finally:
                 self.in_tick = False
+
+    def _tick_with_others(self, act: Callable[[Instant], Answer], session: Session) -> Answer:
+        try:
+            return cast(Answer, self._shared_ticks.take_part(act))
+        except TickInterruptedError:
+            with self.lock:  # the client hears no reply, as if its connection had been cut
+                if outlet := self._outlets.get(session):
+                    outlet.hang_up()
+                self.disconnect_soon(session)
+            return cast(Answer, NO_REPLY)
+
+    def begin_tick(self) -> Instant:
+        """Begins a tick, with the lock held; returns its time.
+
+        Raises:
+            RuntimeError: the caller is re-entrant.
+        """
+        if self.in_tick:
+            raise RuntimeError(RE_ENTRANT)
+        now = self.clock.now()
+        if self._leaving:
+            self._disconnect_leaving(now)
+        self.in_tick = True
+        return now
 
     def act_between_commands(self, act: Callable[[Instant], None]) -> None:
         """Runs a whole tick that does something no script may see, on any thread; nothing once stopped.
@@ -453,6 +476,7 @@ class TickRunner:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""
         self.is_here = self.is_open = self.in_tick = False
         self.lock = threading.RLock()  # the thread that held the old one may not be in this process
+        self._shared_ticks = SharedTicks(self)  # and those that took part in its ticks are not
         for outlet in self._outlets.values():
             outlet.leave_to_parent()
         self._outlets.clear()

@@ -112,10 +112,9 @@ class EffectLog(EffectReader):
     def take(self) -> bytes:
         """The effects since the last time."""
         kept = self._kept
-        try:
-            data = b"".join(kept)  # type: ignore[arg-type]  # all of it came as it is written
-        except TypeError:
-            data = b"".join([each if isinstance(each, bytes) else pack(tuple(each)) for each in kept])
+        if not kept:
+            return b""
+        data = b"".join([each if isinstance(each, bytes) else pack(tuple(each)) for each in kept])
         kept.clear()
         return data
 
