@@ -17,7 +17,7 @@ from conformance.targets import NotInstalledError, target_named
 from pressure.spark.errors import SetupError
 
 COMMANDS = (
-    "conformance", "pressure.spark.example", "tests.tools.bench", "conformance.differential",
+    "conformance", "pressure.spark.example", "conformance.bench", "conformance.differential",
     "tests.tools.exchange", "conformance.histories", "tests.tools.hostile", "conformance.histories.parquet",
     "tests.tools.redis_suite", "tests.tools.simulation",
 )  # fmt: skip
@@ -70,9 +70,9 @@ MISTAKES = [
     ("conformance.differential --minutes 0", "--minutes: 0 is not a number above 0"),
     ("tests.tools.hostile --frames 0", "--frames: 0 is too small: give 1 or more"),
     ("tests.tools.hostile --sizes nosuch", "nothing to grow: no command or argument has such a name"),
-    ("tests.tools.bench --rows plain-lpussh", "--rows: there is no row or group 'plain-lpussh'; did you mean 'plain-lpush'?"),
-    ("tests.tools.bench --pairs 0", "--pairs: 0 is too small: give 1 or more"),
-    ("tests.tools.bench --json /nonexistent/f", "--json: cannot write /nonexistent/f: there is no folder /nonexistent"),
+    ("conformance.bench --rows plain-lpussh", "--rows: there is no row or group 'plain-lpussh'; did you mean 'plain-lpush'?"),
+    ("conformance.bench --pairs 0", "--pairs: 0 is too small: give 1 or more"),
+    ("conformance.bench --json /nonexistent/f", "--json: cannot write /nonexistent/f: there is no folder /nonexistent"),
     ("tests.tools.redis_suite --redis-source /nonexistent", "/nonexistent is no source code of Redis"),
     ("conformance.histories.parquet --from-jsonl a", "give either a HISTORY to judge, or --from-jsonl together with --to"),
 ]  # fmt: skip

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.tools.bench import __main__ as command
-from tests.tools.bench.chart import groups_of
-from tests.tools.bench.model import Effort, MissingError, Outcome, Pair, Row, Target
-from tests.tools.bench.report import as_json, markdown, table
-from tests.tools.bench.rows import ROWS
-from tests.tools.bench.workbench import Workbench
+from conformance.bench import __main__ as command
+from conformance.bench.chart import groups_of
+from conformance.bench.model import Effort, MissingError, Outcome, Pair, Row, Target
+from conformance.bench.report import as_json, markdown, table
+from conformance.bench.rows import ROWS
+from conformance.bench.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("forked")
 

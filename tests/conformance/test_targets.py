@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from conformance import command
+from conformance.bench.servers import miniredis
 from conformance.clients.flavours import FLAVOURS
 from conformance.documents import CHECKS, CLAUSES
 from conformance.judging import runner
@@ -32,7 +33,6 @@ from conformance.targets import (
     target_named,
 )
 from conformance.wire import RawConnection
-from tests.tools.bench.servers import miniredis
 
 Handler = Callable[[socket.socket], None]
 

@@ -12,13 +12,13 @@ import pytest
 pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 pytest.importorskip("pyspark", reason="this test needs the extra 'spark'")
 
+from conformance.bench.samples import write_sample
 from conformance.histories.model import Facts, History, Operation
 from conformance.histories.parquet.alone import check_alone
 from conformance.histories.parquet.cluster import check_on_spark
 from conformance.histories.parquet.files import write
 from conformance.histories.parquet.limits import Limits
 from conformance.histories.parquet.summary import Summary
-from tests.tools.bench.samples import write_sample
 
 from .changes import CHANGES, changed
 from .test_one_process import strange

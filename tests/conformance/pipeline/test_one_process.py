@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
+from conformance.bench import samples
 from conformance.histories import judged, worst
 from conformance.histories.model import Facts, History, Operation
 from conformance.histories.parquet import alone, files
@@ -18,7 +19,6 @@ from conformance.histories.parquet.alone import check_alone
 from conformance.histories.parquet.columns import table_of
 from conformance.histories.parquet.figures import COLUMNS, added, counts_of
 from conformance.histories.parquet.summary import SHOWN, Summary, Total, complete
-from tests.tools.bench import samples
 
 from .changes import changed
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 from redis import Redis
 
 import miniredis
+from conformance.bench import svg
 from pressure import Queue, protocol
 from pressure.arguments import settings
 from pressure.driver import Driver
 from pressure.keys import Keys
 from pressure.protocol import Context, Deadline, Operation, Wait
 from pressure.settings import Settings
-from tests.tools.bench import svg
 
 __all__ = ["SHOWN", "Seen", "look", "make"]
 

@@ -12,8 +12,7 @@ from itertools import cycle
 from time import perf_counter
 from typing import Final
 
-from conformance.wire import encode
-
+from ..wire import encode
 from .model import Measure, Pair
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from conformance.histories.parquet.columns import FACT, Row, table_of
-from conformance.histories.parquet.files import Writer
+from ..histories.parquet.columns import FACT, Row, table_of
+from ..histories.parquet.files import Writer
 
 __all__ = ["CORRUPTIONS", "tables", "write_sample"]
 

@@ -13,8 +13,7 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-from conformance.wire import RawConnection, encode
-
+from ..wire import RawConnection, encode
 from .model import Measure, Pair
 from .servers import RunningServer
 from .timing import samples

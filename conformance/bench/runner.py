@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from conformance.targets.processes import NotInstalledError
-from conformance.wire import Hangup
-
+from ..targets.processes import NotInstalledError
+from ..wire import Hangup
 from .model import Effort, Outcome, Pair, Row
 from .workbench import Workbench
 

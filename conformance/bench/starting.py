@@ -14,9 +14,8 @@ from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
 from typing import Final
 
-from conformance.targets import NoRealRedisError, find_real_redis, free_port
-from conformance.wire import PATIENCE, encode
-
+from ..targets import NoRealRedisError, find_real_redis, free_port
+from ..wire import PATIENCE, encode
 from .model import MissingError, Pair
 from .workbench import Workbench
 
@@ -92,7 +91,7 @@ def keeping_bytecode() -> dict[str, str]:
 
 def told_by(program: str, compiled_to: str = "") -> float:
     """The number that a Python program prints; ``compiled_to`` keeps the bytecode of what it imports."""
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603  (one of the above)
         [sys.executable, "-c", program],
         capture_output=True, text=True, timeout=60, check=False,
         env=keeping_bytecode() | ({"PYTHONPYCACHEPREFIX": compiled_to} if compiled_to else {}),
@@ -106,7 +105,7 @@ def spawned(executable: str) -> float:
     """Seconds from spawning a redis-server until it answers."""
     port = free_port()
     begin = perf_counter()
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603  (found by the caller)
         [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final, Literal
 
-from conformance.targets.processes import NotInstalledError
+from ..targets.processes import NotInstalledError
 
 if TYPE_CHECKING:
     from .workbench import Workbench

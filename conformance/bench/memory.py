@@ -10,8 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from conformance.targets.processes import NotInstalledError
-
+from ..targets.processes import NotInstalledError
 from .crowds import allow_files, answered, blocked, idle
 from .lists import fill
 from .model import Measure, Pair
