@@ -57,10 +57,11 @@ def call(engine: Engine, session: Session, command: Command, args: list[bytes]) 
     statistics.lap = lap = stopwatch()
     seconds = lap - began
     calls = statistics[command]
-    calls.count += 1
     calls.seconds += seconds
-    if seconds >= statistics.slow and session.waiter is None:  # one that waits is logged when it is served
-        statistics.log_slow(session, command, args, seconds)
+    if seconds < statistics.quick and reply is not NO_REPLY:
+        calls.quick += 1
+    else:
+        statistics.count_call(calls, session, command, args, seconds)
     return reply
 
 

@@ -242,6 +242,19 @@ def error_stats(engine: Engine) -> Fields:
     }
 
 
+def latency_stats(engine: Engine) -> Fields:
+    if not engine.statistics.tracks:
+        return {}
+    percents = engine.config["latency-tracking-info-percentiles"].split()
+    return {
+        f"latency_percentiles_usec_{command.name.decode()}": ",".join(
+            f"p{percent}={calls.percentile(float(percent)) / 1000:.3f}" for percent in percents
+        )
+        for command, calls in engine.statistics.items()
+        if calls.timed()
+    }
+
+
 def cluster(engine: Engine) -> Fields:
     return {"cluster_enabled": int(engine.cluster is not None)}
 
@@ -268,9 +281,10 @@ SECTIONS: Final[dict[str, Callable[[Engine], Fields]]] = {
     "modules": modules,
     "commandstats": command_stats,
     "errorstats": error_stats,
+    "latencystats": latency_stats,
     "cluster": cluster,
     "keyspace": keyspace,
 }
 
-NOT_BY_DEFAULT: Final = {"commandstats"}
+NOT_BY_DEFAULT: Final = {"commandstats", "latencystats"}
 TITLES: Final = {"cpu": "CPU"}

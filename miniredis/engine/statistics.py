@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .histograms import Histogram
 from .latency import LatencyMonitor
 
 if TYPE_CHECKING:
@@ -23,20 +24,26 @@ __all__ = ["Calls", "SlowEntry", "SlowLog", "Statistics", "monitor_line"]
 
 
 @dataclass(slots=True)
-class Calls:
-    """Counts of one command.
+class Calls(Histogram):
+    """Counts of one command, with how long the calls took.
 
     Attributes:
-        count: how often it ran.
+        untimed: how often it ran without being counted among those: it waits or has timed out, or
+            ``latency-tracking`` was off.
         seconds: how long it ran in total.
         rejected: how often the gate refused it.
         failed: how often it replied with an error.
     """
 
-    count: int = 0
+    untimed: int = 0
     seconds: float = 0.0
     rejected: int = 0
     failed: int = 0
+
+    @property
+    def count(self) -> int:
+        """How often it ran."""
+        return self.untimed + self.timed()
 
 
 MOST_ARGUMENTS: Final = 32
@@ -102,6 +109,9 @@ def cut(argument: bytes) -> bytes:
     return b"%b... (%d more bytes)" % (argument[:LONGEST_ARGUMENT], len(argument) - LONGEST_ARGUMENT)
 
 
+QUICK: Final = 1e-6
+
+
 class Statistics(dict["Command", Calls]):
     """Counters since the start, or since CONFIG RESETSTAT: the calls of every command, and more.
 
@@ -111,9 +121,11 @@ class Statistics(dict["Command", Calls]):
     Attributes:
         stopwatch: the same, and ahead by the seconds that DEBUG SLEEP took.
         lap: the stopwatch when the last command ended, which is when the next one begins.
+        quick: a call that took fewer seconds, and did not have to wait, only has to be counted.
         slow: seconds at which a command is slow for the slow log or the latency monitor.
         slow_log: the slow commands.
         latency: the spikes of commands.
+        tracks: whether the times of single calls are counted.
         errors: error replies, by their code.
         connections: clients that were accepted.
         rejected_connections: clients that were refused.
@@ -126,9 +138,24 @@ class Statistics(dict["Command", Calls]):
 
     # Each command uses four attributes; without slots, those of a subclass of dict take four times as long.
     __slots__ = (
-        "_slept", "_slow_log_from", "_stopwatch", "connections", "errors", "input_bytes", "lap", "latency",
-        "memory_peak", "output_bytes", "rejected_connections", "replication_input_bytes",
-        "replication_output_bytes", "slow", "slow_log", "stopwatch",
+        "_slept",
+        "_slow_log_from",
+        "_stopwatch",
+        "connections",
+        "errors",
+        "input_bytes",
+        "lap",
+        "latency",
+        "memory_peak",
+        "output_bytes",
+        "quick",
+        "rejected_connections",
+        "replication_input_bytes",
+        "replication_output_bytes",
+        "slow",
+        "slow_log",
+        "stopwatch",
+        "tracks",
     )  # fmt: skip
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
@@ -137,6 +164,8 @@ class Statistics(dict["Command", Calls]):
         self.use(stopwatch)
         self.lap = 0.0
         self.slow = math.inf
+        self.tracks = True
+        self.quick = QUICK
         self.slow_log = SlowLog()
         self.latency = LatencyMonitor()
         self._slow_log_from = math.inf
@@ -165,7 +194,9 @@ class Statistics(dict["Command", Calls]):
         threshold = config.integer("slowlog-log-slower-than")  # microseconds
         self._slow_log_from = math.inf if threshold < 0 else threshold / 1_000_000
         self.latency.configure(config)
+        self.tracks = config["latency-tracking"] == "yes"
         self.slow = min(self._slow_log_from, self.latency.threshold / 1000 or math.inf)
+        self.quick = min(QUICK, self.slow) if self.tracks else 0
         self.slow_log.most = config.integer("slowlog-max-len")
 
     def reset(self) -> None:
@@ -206,6 +237,20 @@ class Statistics(dict["Command", Calls]):
         if command is not None:
             self[command].rejected += 1
         return self.count_error(error)
+
+    def count_call(
+        self, calls: Calls, session: Session, command: Command, args: list[bytes], seconds: float
+    ) -> None:
+        """Counts a call that was not quick; one that waits is timed, and logged, when it is served."""
+        if session.waiter is not None:
+            calls.untimed += 1
+            return
+        if self.tracks:
+            calls.add(seconds)
+        else:
+            calls.untimed += 1
+        if seconds >= self.slow:
+            self.log_slow(session, command, args, seconds)
 
     def log_slow(self, session: Session, command: Command, args: list[bytes], seconds: float) -> None:
         """Tells the latency monitor of a slow command, and the slow log unless that excludes the command."""

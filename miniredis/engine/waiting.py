@@ -232,6 +232,9 @@ class Waiting:
             began, statistics.lap = statistics.lap, statistics.stopwatch()
             seconds = statistics.lap - began
             calls.seconds += seconds
+            if statistics.tracks:
+                calls.untimed -= 1
+                calls.add(seconds)
             if seconds >= statistics.slow:
                 statistics.log_slow(session, command, waiter.args, seconds)
         self._wake(waiter, reply)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import hiredis
 
@@ -10,7 +11,7 @@ import miniredis
 from conformance.targets import Address
 from conformance.wire import RawConnection
 from miniredis.engine import Config, Engine, Environment, Instant
-from miniredis.engine.commands.latency import bucket
+from miniredis.engine.histograms import Histogram
 from miniredis.engine.latency import Spike, Spikes
 
 RECORDED = (
@@ -121,13 +122,75 @@ def test_a_histogram_has_the_calls_of_each_command() -> None:
         told = ask(client, "LATENCY", "HISTOGRAM", "get", "config", "nosuch")
         assert told[::2] == [b"get", b"config|get"]
         calls, count, name, buckets = told[1]
-        assert (calls, count, name, buckets[1]) == (b"calls", 2, b"histogram_usec", 2)
+        assert (calls, count, name, buckets[-1]) == (b"calls", 2, b"histogram_usec", 2)
         assert {b"set", b"client|id"} <= set(ask(client, "LATENCY", "HISTOGRAM")[::2])
 
 
+def of_microseconds(*times: int) -> Histogram:
+    histogram = Histogram()
+    for each in times:
+        histogram.add(each / 1e6 + 1e-7)
+    return histogram
+
+
 def test_buckets_of_histograms_end_where_those_of_redis_end() -> None:
-    ends = [bucket(seconds / 1e6) for seconds in (0.5, 1.5, 3, 5, 9, 20, 40, 90, 400, 1000, 10_092, 25_821)]
-    assert ends == [1, 2, 4, 8, 16, 33, 66, 132, 528, 1056, 16_908, 33_816]
+    times = (0, 1, 3, 5, 9, 20, 40, 90, 400, 1000, 10_092, 25_821)
+    ends = [end for time in times for end, _ in of_microseconds(time).cumulative()]
+    assert ends == [1, 1, 4, 8, 16, 33, 66, 132, 528, 1056, 16_908, 33_816]
+    assert list(of_microseconds(50, 82, 98, 133).cumulative()) == [(66, 1), (132, 3), (264, 4)]
+    assert list(of_microseconds(516_000, 554_000, 1_100_000).cumulative()) == [(541_065, 1), (1_073_741, 3)]
+
+
+def test_percentiles_have_the_precision_of_redis() -> None:
+    """Redis showed these for calls that took this long, to its own clock."""
+    for time, low, high in (
+        (5, 4992, 5023), (16, 16_000, 16_063), (28, 27_904, 28_031), (50, 49_920, 50_175),
+        (133, 132_096, 133_119), (161, 160_768, 161_791), (1_100_000, 998_244_352, 1_002_438_655),
+    ):  # fmt: skip
+        assert (of_microseconds(time).percentile(0), of_microseconds(time).percentile(50)) == (low, high)
+    assert of_microseconds(0).percentile(50) == 1
+    calls = of_microseconds(*range(1, 61))
+    assert [calls.percentile(percent) // 1000 for percent in (0, 1, 50, 90, 99, 99.9, 100)] == [
+        1, 1, 30, 54, 59, 60, 60,
+    ]  # fmt: skip
+
+
+NUMBER: Final = re.compile(rb"(?<==)[0-9.]+")
+
+
+def test_info_tells_of_the_same_calls_in_the_same_words_as_redis(redis_7_0: Address) -> None:
+    assert redis_7_0.another is not None
+    told = []
+    with miniredis.start() as ours, redis_7_0.another() as theirs:
+        for server in (ours, theirs):
+            with RawConnection(server.host, server.port) as client:
+                requests = [[word.replace("~", " ").strip() for word in line.split()] for line in LATENCIES]
+                told.append([seen(ask(client, *words)) for words in requests])
+    assert told[0] == told[1]
+
+
+LATENCIES: Final = (
+    "SET k v", "BLPOP q 0.01", "LPUSH k a", "GET", "INFO latencystats", "LATENCY HISTOGRAM blpop lpush get",
+    "CONFIG SET latency-tracking-info-percentiles 100~0~50.5~99.999", "INFO latencystats",
+    "CONFIG SET latency-tracking-info-percentiles ~", "INFO commandstats latencystats",
+    "CONFIG SET latency-tracking no", "GET k", "INFO latencystats", "LATENCY HISTOGRAM get",
+    "CONFIG SET latency-tracking yes", "GET k", "CONFIG RESETSTAT", "INFO latencystats",
+    "LATENCY HISTOGRAM get set", "INFO default", "INFO everything",
+)  # fmt: skip
+"""Requests, with ``~`` for spaces in an argument."""
+
+
+def seen(reply: Any) -> list[Any]:
+    """A reply without its figures, but for counts; of INFO, titles and latencies, whose order is chance."""
+    if isinstance(reply, bytes):
+        lines = [line for line in reply.split(b"\r\n") if line.startswith((b"#", b"latency_"))]
+        return sorted(NUMBER.sub(b"N", line) for line in lines)
+    match reply:
+        case [b"calls", int() as calls, b"histogram_usec", [int(), count]]:
+            return [calls, count]
+        case list():
+            return [seen(each) for each in reply]
+    return [kind(reply)]
 
 
 def test_memory_stats_have_the_fields_of_redis(redis_7_0: Address) -> None:

@@ -7,10 +7,10 @@ from typing import Final
 from .. import errors
 from ..errors import CommandError
 from ..help import help_on
+from ..histograms import Histogram
 from ..registry import Command, command, commands, container
 from ..replies import Map, Reply, Verbatim
 from ..session import Session
-from ..statistics import Calls
 
 ADMIN: Final = "admin noscript loading stale"
 EVERY_NODE: Final = "request_policy:all_nodes response_policy:special"
@@ -77,18 +77,16 @@ def latency_doctor(session: Session, args: list[bytes]) -> Reply:
 
 @command("LATENCY HISTOGRAM", -2, ADMIN, acl="", tips=TOLD, since="7.0.0", syntax="[command...]")
 def latency_histogram(session: Session, args: list[bytes]) -> Reply:
-    """Tells for commands how often they ran, and up to how many microseconds they took on average."""
+    """Tells for commands how many calls took up to how many microseconds."""
     engine = session.engine
     asked = (each for name in args[2:] for each in named(session, name))
     wanted = asked if len(args) > 2 else list(engine.statistics)
-    found = {each: calls for each in wanted if (calls := engine.statistics.get(each)) and calls.count}
-    return Map((each.name, shown(calls)) for each, calls in found.items())
+    found = ((each, engine.statistics.get(each)) for each in wanted)
+    return Map((each.name, shown(calls)) for each, calls in found if calls and calls.timed())
 
 
-def shown(calls: Calls) -> Reply:
-    """One bucket, with all calls: the times of single calls are not kept."""
-    buckets = Map({bucket(calls.seconds / calls.count): calls.count})
-    return Map({b"calls": calls.count, b"histogram_usec": buckets})
+def shown(calls: Histogram) -> Reply:
+    return Map({b"calls": calls.timed(), b"histogram_usec": Map(calls.cumulative())})
 
 
 def named(session: Session, name: bytes) -> list[Command]:
@@ -97,19 +95,6 @@ def named(session: Session, name: bytes) -> list[Command]:
     if found is None:
         return []
     return list(commands(found.subcommands)) if found.subcommands else [found]
-
-
-def bucket(seconds: float) -> int:
-    """The upper end of the bucket of Redis's histograms that a time falls into, in microseconds."""
-    nanoseconds = 1024
-    while top(nanoseconds) < seconds * 1e9:
-        nanoseconds *= 2
-    return top(nanoseconds) // 1000
-
-
-def top(nanoseconds: int) -> int:
-    """The highest number that counts as this one, with two digits that matter."""
-    return nanoseconds + nanoseconds // 128 - 1
 
 
 @command("LATENCY HELP", 2, "loading stale", acl="", since="2.8.13")
