@@ -2,8 +2,9 @@
 
 Miniredis is to answer as Redis 7.0.15 does, which decides every question of behaviour. A clause is a group of
 commands: the same seeded conversations of several clients go to miniredis and to a real Redis of its own that may be
-emptied, whichever of the two is judged. To have another group, add a row to ``GROUPS``. What is slow to import is
-imported by the first check.
+emptied, whichever of the two is judged. So the reference of miniredis is a real Redis, and that of any other server is
+miniredis, whose fault convicts a server that is right: each violation names its reference. To have another group, add
+a row to ``GROUPS``. What is slow to import is imported by the first check.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def tells_of_commands(env: Environment) -> None:
         judged, reference = env.connect(), other.connect()
         names = (set(decoded(each.command("COMMAND", "LIST"))) for each in (judged, reference))
         for name in sorted(set.intersection(*names)):
-            expect(told_of(judged, name), told_of(reference, name), f"what is told of {name.decode()}")
+            what = f"what is told of {name.decode()}, beside {reference_of(env)}"
+            expect(told_of(judged, name), told_of(reference, name), what)
 
 
 def told_of(server: RawConnection, name: bytes) -> list[object]:
@@ -173,7 +175,8 @@ def changes_are_counted(env: Environment) -> None:
         with anew() as address, Environment(address, env.client) as own:
             counted.append([changes_of(own, *words) for words in WAITS])
     here, there = counted
-    expect(here, there, "changes by commands that waited and those that served them")
+    what = f"changes by commands that waited and those that served them, beside {reference_of(env)}"
+    expect(here, there, what)
 
 
 def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]) -> int:
@@ -208,7 +211,12 @@ def compare(env: Environment, group: str) -> None:
         finally:
             pair.close()
     if found is not None:
-        raise conviction(found, in_process=env.address.in_process)
+        raise conviction(found, env)
+
+
+def reference_of(env: Environment) -> str:
+    """What the server that is judged is compared with, for people."""
+    return "a real Redis" if env.address.in_process else "miniredis, which may itself be wrong"
 
 
 def all_forms(host: str, port: int) -> list[Form]:
@@ -220,19 +228,20 @@ def all_forms(host: str, port: int) -> list[Form]:
         return read_forms(server, [name for name in all_names() if name not in LEFT_OUT])
 
 
-def conviction(found: Found, *, in_process: bool) -> Failure:
+def conviction(found: Found, env: Environment) -> Failure:
     """What a difference says of the server that is judged."""
     from ..differential.report import line, shown
 
     difference = found.difference
     judged, reference = difference.ours, difference.theirs
-    if not in_process:
+    if not env.address.in_process:
         judged, reference = reference, judged
     *_, (client, step) = found.steps
+    beside = reference_of(env)
     return Failure(
         f"after {' '.join(step.words)!r} of client {client}, client {difference.client} heard "
-        f"{shown(judged)}, and of the reference {shown(reference)}",
+        f"{shown(judged)}, and of {beside}: {shown(reference)}",
         Evidence("what was sent, and by which client", "\n".join(map(line, found.steps))),
         Evidence(f"what client {difference.client} heard of the server that is judged", shown(judged)),
-        Evidence(f"what client {difference.client} heard of the reference", shown(reference)),
+        Evidence(f"what client {difference.client} heard of {beside}", shown(reference)),
     )

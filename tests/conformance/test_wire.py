@@ -67,6 +67,8 @@ def test_a_failing_wire_clause_shows_the_request_and_both_replies(
     assert wrong.text == r"-ERR sin tax\r\n"
     assert right.text == r"-ERR syntax error\r\n"
     assert "sin tax" in outcome.reason
+    beside = "a real Redis" if target == "embedded" else "miniredis, which may itself be wrong"
+    assert f", and of {beside}: " in outcome.reason
 
 
 # What it needs

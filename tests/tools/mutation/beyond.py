@@ -7,6 +7,7 @@ or what takes more than that, no clause can know.
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from itertools import chain
 from typing import Final
@@ -23,6 +24,7 @@ _INSIDE: Final = "only programs that have the server in their own process see it
 _VERSION: Final = "it takes a server that answers as another version than 7.0"
 _MEMORY: Final = "it takes a server whose memory is full, which miniredis never is"
 _INTERNAL: Final = "DEBUG is there for those who develop Redis, and Redis documents none of it"
+_PROCESS: Final = "it depends on how much memory the server's process has"
 
 BEYOND: Final = {
     "pressure/protocol/doctor.py": _PEOPLE,
@@ -35,9 +37,12 @@ BEYOND: Final = {
     "miniredis/engine/commands/rewriting.py": _DISK,
     "miniredis/engine/commands/reloading.py": _INTERNAL,
     "miniredis/engine/commands/debugging.py": _INTERNAL,
+    "miniredis/engine/commands/faulting.py": _INTERNAL,
     "miniredis/engine/commands/cluster.py": _CLUSTER,
+    "miniredis/engine/commands/cluster_changes.py": _CLUSTER,
     "miniredis/engine/commands/field_expiry.py": _VERSION,
     "miniredis/engine/commands/valkey_fields.py": _VERSION,
+    "miniredis/engine/commands/valkey_strings.py": _VERSION,
 }
 """By file, why the suite is not asked about its mutants."""
 
@@ -47,6 +52,16 @@ BEYOND_LINES: Final = {
         "miniredis/engine/commands/server.py",
         'elif not session.engine.saves.write_at_end(is_asked_for=b"SAVE" in options) and b"FORCE" not in options:',
     ): _DISK,
+    ("miniredis/engine/commands/memory.py", "if used < TOO_LITTLE:"): _PROCESS,
+    (
+        "miniredis/engine/commands/memory.py",
+        "if session.engine.statistics.memory_peak > 1.5 * used:",
+    ): _PROCESS,
+    ("miniredis/engine/commands/pubsub.py", "session.engine.cluster.publish(args[1], args[2])"): _CLUSTER,
+    (
+        "miniredis/engine/commands/pubsub.py",
+        "session.engine.cluster.publish(args[1], args[2], to_shard=True)",
+    ): _CLUSTER,
     ("pressure/kinds/kind.py", "return bool(hash_tag(self.main))"): _CLUSTER,
     (
         "pressure/kinds/kind.py",
@@ -72,7 +87,7 @@ def is_beyond(mutant: Mutant) -> bool:
 
 @cache
 def of_other_versions(file: str) -> frozenset[int]:
-    """The lines of the functions that stand for a command in other versions only."""
+    """The lines of the functions that stand for a command, or for one that is new, in other versions only."""
     functions = [
         each for each in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(each, ast.FunctionDef)
     ]
@@ -80,6 +95,6 @@ def of_other_versions(file: str) -> frozenset[int]:
         range(decorator.lineno, (function.end_lineno or 0) + 1)
         for function in functions
         for decorator in function.decorator_list
-        if ast.unparse(decorator).startswith("in_versions(")
+        if re.match(r"in_versions\(|command\(.*since='(?:7\.[2-9]|8|9|valkey)", ast.unparse(decorator))
     )
     return frozenset(chain.from_iterable(lines))

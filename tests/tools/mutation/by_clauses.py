@@ -1,7 +1,7 @@
 """Judges the copy of the project that it runs in by clauses: ``python -m tests.tools.mutation.by_clauses ORDER``.
 
-The order is JSON: ``clauses`` (each with the flavour of our client before it: "sync queue.fifo"), ``stops`` (whether
-the first conviction is enough), ``hurried`` and ``records`` (whether the lines are recorded that are executed). It
+The order is JSON: ``clauses`` (each with the flavour of our client before it, "sync queue.fifo", and the seconds that
+it took when it was recorded, or 0), ``stops`` (whether the first conviction is enough), ``hurried`` and ``records`` (whether the lines are recorded that are executed). It
 prints a line of JSON for each clause: its name, why it was not passed (empty if it was), seconds and lines.
 """
 
@@ -30,7 +30,10 @@ PATIENCE: Final = 1.7
 which a client finds that nobody holds a role, and frees it."""
 
 HUNG: Final = 5.0
-"""Seconds after which a check counts as hung."""
+"""Seconds after which a check counts as hung that was not recorded, or took no time to speak of."""
+
+TIMES: Final = 10
+"""So many times the seconds that its clause took when it was recorded, on a machine that may be as busy, if longer."""
 
 RECORDED: Final = 60.0
 """The same while lines are recorded, which takes ten times as long."""
@@ -39,11 +42,11 @@ MOST_MEMORY: Final = 4 << 30
 """Bytes that a mutant may allocate."""
 
 
-def hurry(limit: float) -> None:
-    """Has less patience than a server deserves that may be right, and so many seconds for a check."""
+def hurry() -> None:
+    """Has less patience than a server deserves that may be right."""
     for module in (environment, connections):
         vars(module)["PATIENCE"] = PATIENCE
-    vars(runner).update(CHECK_LIMIT=limit, ANSWER_LIMIT=PATIENCE)
+    vars(runner).update(ANSWER_LIMIT=PATIENCE)
     vars(wire)["SHORTEN"] = 0.5
     vars(importlib.import_module("pressure.protocol.liveness"))["PROBE_INTERVAL"] = 0.05
 
@@ -52,12 +55,14 @@ def main(order: dict[str, Any]) -> None:
     """Carries out an order."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     if order["hurried"]:
-        hurry(RECORDED if order["records"] else HUNG)
+        hurry()
     recorder = Recorder() if order["records"] else None
     with target_named("embedded").up() as address:
         judging = cache(lambda flavour: Judging(address, FLAVOURS[flavour]))
-        for name in order["clauses"]:
+        for name, took in order["clauses"].items():
             flavour, clause = name.split()
+            if order["hurried"]:
+                vars(runner)["CHECK_LIMIT"] = RECORDED if order["records"] else max(HUNG, TIMES * took)
             judge, begin = judging(flavour), time.monotonic()
             if recorder is not None:
                 recorder.taken()

@@ -118,9 +118,9 @@ class Suite:
     def _ask(
         self, bench: Bench, clauses: Sequence[str], *, stops: bool, records: bool
     ) -> tuple[list[list], str]:  # type: ignore[type-arg]
-        order = {"clauses": clauses, "stops": stops, "hurried": self._hurried, "records": records}
-        limit = RECORD if records else TRIAL
-        limit += 3 * sum(self.reach[each][0] for each in clauses if each in self.reach)
+        took = {each: self.reach[each][0] if each in self.reach else 0.0 for each in clauses}
+        order = {"clauses": took, "stops": stops, "hurried": self._hurried, "records": records}
+        limit = (RECORD if records else TRIAL) + 3 * sum(took.values())
         _, printed = bench.run(["-m", "tests.tools.mutation.by_clauses", json.dumps(order)], limit)
         rows = [json.loads(line) for line in printed.splitlines() if line.startswith('["')]
         if records and len(rows) < len(clauses):
