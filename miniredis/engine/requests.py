@@ -93,6 +93,17 @@ class Lengths(dict[int, bytes]):
         return b"$%d" % length
 
 
+SAMPLE: Final = 512
+FEW_LINES: Final = 16
+"""Input with fewer line ends than this in so many of its first bytes is read by the lengths in it."""
+
+COUNT: Final = re.compile(rb"\*([1-9][0-9]?)\r\n").match
+LENGTH: Final = re.compile(rb"\$(0|[1-9][0-9]{0,4})\r\n").match
+"""The headers of a small request, and of an argument no longer than ``LANE_LIMIT``."""
+
+MANY: Final = 8
+"""From so many missing arguments on, it pays off to split the input at all line ends."""
+
 announced: Final = Lengths((length, b"$%d" % length) for length in range(256)).__getitem__
 
 
@@ -150,14 +161,18 @@ class FastLane:
     def __init__(self) -> None:
         self._reader = hiredis.Reader()
 
-    def read(self, data: bytes | bytearray) -> tuple[list[Request], int]:
+    def read(self, data: bytes) -> tuple[list[Request], int]:
         """Returns the requests and how many bytes they took; none and 0 if there is any doubt.
+
+        Large arguments are read by their lengths: what follows here examines every byte.
 
         No request is empty: if one is, all are left to the exact reader.
 
         hiredis accepts no number that Redis would not. So each list it returns is an array of strings if no
         byte that begins another kind of string remains outside the strings.
         """
+        if len(data) > LITTLE and data.count(b"\r", 0, SAMPLE) < FEW_LINES:
+            return read_by_lengths(data)
         typed = data.translate(None, ORDINARY)
         announces = ANNOUNCES(data)
         if (announces or typed) and announces_more_than_it_holds(data):
@@ -166,7 +181,7 @@ class FastLane:
         requests: list[Request] = []
         add, take = requests.append, reader.gets
         try:
-            reader.feed(bytes(data + END))
+            reader.feed(data + END)
             while type(request := take()) is list:
                 add(request)
             strings = b"".join(chain.from_iterable(requests))
@@ -180,12 +195,12 @@ class FastLane:
         self._reader = hiredis.Reader()  # the old reader holds an incomplete value
         return self._read_start(data)
 
-    def _read_start(self, data: bytes | bytearray) -> tuple[list[Request], int]:
+    def _read_start(self, data: bytes) -> tuple[list[Request], int]:
         """Returns the requests if encoding them again gives exactly the bytes at the start of the input."""
         reader = hiredis.Reader()
         requests: list[Request] = []
         try:
-            reader.feed(bytes(data))
+            reader.feed(data)
             while (request := reader.gets()) is not False:
                 requests.append(request)
             encoded = b"".join(map(pack, map(tuple, requests)))
@@ -194,7 +209,29 @@ class FastLane:
         return (requests, len(encoded)) if all(requests) and data.startswith(encoded) else ([], 0)
 
 
-def announces_more_than_it_holds(data: bytes | bytearray) -> bool:
+def read_by_lengths(data: bytes) -> tuple[list[Request], int]:
+    """The requests at the start of some bytes, and how many bytes they took; looks only at the headers."""
+    requests: list[Request] = []
+    used = 0
+    while count := COUNT(data, used):
+        request: Request = []
+        at = count.end()
+        for _ in range(int(count[1])):
+            length = LENGTH(data, at)
+            if length is None:
+                return requests, used
+            start = length.end()
+            end = start + int(length[1])
+            at = end + 2
+            request.append(data[start:end])
+        if at > len(data):
+            break
+        requests.append(request)
+        used = at
+    return requests, used
+
+
+def announces_more_than_it_holds(data: bytes) -> bool:
     """Whether arrays announce more elements than the bytes can hold; argument data can look so, too."""
     room = len(data) // SHORTEST_ARGUMENT
     return sum(map(int, ANNOUNCED(data))) > room
@@ -326,14 +363,12 @@ class RequestParser:
     def _take_lane(self) -> None:
         """Passes the input to the fast lane, once for each feed, so that no byte is parsed repeatedly."""
         self._try_lane = False
-        data = self.input
-        if self._at or len(data) > LANE_LIMIT:
-            data = data[self._at : self._at + LANE_LIMIT]
+        data = bytes(self.input[self._at : self._at + LANE_LIMIT])
         if not data or data[0] != ASTERISK:
             return
         requests, used = self._lane.read(data)
         self.ready.extend(requests)
-        self._ready_data = bytes(data[:used])
+        self._ready_data = data[:used]
         if used == len(self.input):
             self.input = b""
             return
@@ -382,7 +417,8 @@ class RequestParser:
 
     def _read_arguments(self) -> Request | None:
         while self._missing:
-            if self._bulk is None and not self._singly and self._take_arguments():
+            many = self._bulk is None and not self._singly and self._missing >= MANY
+            if many and self._take_arguments():
                 continue
             if self._bulk is None and not self._read_length():
                 return None
@@ -416,12 +452,17 @@ class RequestParser:
         return bool(arguments)
 
     def _read_length(self) -> bool:
-        line = self._line(errors.BIG_BULK_COUNT)
-        if line is None:
-            return False
-        if line[:1] != b"$":
-            raise ProtocolError(errors.expected_dollar(line[:1] or b"\r"))
-        length = parse_integer(line[1:])
+        length: int | None
+        if usual := LENGTH(self.input, self._at):
+            length = int(usual[1])
+            self._at = usual.end()
+        else:
+            line = self._line(errors.BIG_BULK_COUNT)
+            if line is None:
+                return False
+            if line[:1] != b"$":
+                raise ProtocolError(errors.expected_dollar(line[:1] or b"\r"))
+            length = parse_integer(line[1:])
         if length is None or not 0 <= length <= self._max_bulk():
             raise ProtocolError(errors.INVALID_BULK)
         if length > UNKNOWN_BULK and self._limited():
@@ -438,8 +479,7 @@ class RequestParser:
             if self._bulk >= LARGE_BULK:
                 self._begin_large()
             return None
-        with memoryview(self.input) as view:
-            argument = bytes(view[self._at : end])
+        argument = bytes(self.input[self._at : end])
         self._at = end + 2
         self._bulk = None
         return argument

@@ -19,7 +19,7 @@ MAX_BULK = 512 * 1024 * 1024
 class NoLane(FastLane):
     """Leaves everything to the exact reader."""
 
-    def read(self, data: bytes | bytearray) -> tuple[list[list[bytes]], int]:
+    def read(self, data: bytes) -> tuple[list[list[bytes]], int]:
         return [], 0
 
 
@@ -145,6 +145,19 @@ def test_arguments_read_in_bulk_are_the_same_as_read_one_by_one(
     assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoLane())
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.lists(arguments, max_size=4), spoilt, st.lists(st.integers(0, 30_000), max_size=4))
+@example([[b"a", b"b"]], (b"$1\r\n", b"$-1\r\n"), [])
+@example([[b"a", b"b"]], (b"$1\r\n", b":1\r\n"), [])
+def test_requests_read_by_their_lengths_are_the_same_as_read_exactly(
+    requests: list[list[bytes]], change: tuple[bytes, bytes], cuts: list[int]
+) -> None:
+    data = b"".join(encode(b"x" * 2000, *words) for words in requests)
+    data = data.replace(*change, 1) if change[0] else data
+    places = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
+    assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoLane())
+
+
 @pytest.mark.parametrize("word", [b"e123", b""], ids=["short", "empty"])
 def test_the_arguments_of_a_long_request_are_read_in_bulk(
     monkeypatch: pytest.MonkeyPatch, word: bytes
@@ -163,10 +176,11 @@ def test_the_arguments_of_a_long_request_are_read_in_bulk(
     assert read <= 3 * len(pieces)
 
 
-def test_the_fast_path_takes_well_formed_requests() -> None:
-    requests, used = FastLane().read(encode(b"SET", b"k", b"v") * 10 + b"*1\r\n$4\r\nPI")
-    assert requests == [[b"SET", b"k", b"v"]] * 10
-    assert used == 10 * len(encode(b"SET", b"k", b"v"))
+@pytest.mark.parametrize("value", [b"v", b"v" * 1000, b"\r\n" + b"*\r+" * 300])
+def test_the_fast_path_takes_well_formed_requests(value: bytes) -> None:
+    request = encode(b"SET", b"k", value)
+    for rest in (b"*1\r\n$4\r\nPI", request[:-1]):
+        assert FastLane().read(request * 10 + rest) == ([[b"SET", b"k", value]] * 10, 10 * len(request))
 
 
 @pytest.mark.parametrize("size", [1, LANE_LIMIT - 100, LANE_LIMIT, LANE_LIMIT + 1, 1_000_000])
