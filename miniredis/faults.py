@@ -126,7 +126,8 @@ def read_slowly(size: int = 1024, seconds: float = 0.1) -> Fault:
 def refuse_connection() -> Fault:
     """New clients are turned away; ``after``, ``times`` and ``probability`` count them.
 
-    A client without a socket gets redis-py's ``ConnectionError`` at once. The connection of one with a socket
-    is accepted and closed: only a server that has stopped refuses it before.
+    A client without a socket gets redis-py's ``ConnectionError`` at once. Without these three, the system
+    refuses TCP connections (on Linux), as if no server listened, and ``met`` does not count them. Any other
+    connection over a socket is accepted and closed.
     """
     return RefusedConnection()

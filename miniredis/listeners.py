@@ -30,6 +30,10 @@ LOOPBACK: Final = {"*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::*": "::1", "::":
 """The address at which clients on this machine connect, for each wildcard address of ``bind``."""
 
 
+REFUSES: Final = sys.platform == "linux"
+"""Whether a TCP socket that listens can be shut down, and listen on the same port again."""
+
+
 class Listener(NamedTuple):
     """A listening socket and its address.
 
@@ -54,6 +58,23 @@ class Listener(NamedTuple):
     def reachable_host(self) -> str:
         """The address at which clients on this machine connect to it."""
         return LOOPBACK.get(self.host, self.host)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the system refuses its clients, since ``refuse`` was called."""
+        return REFUSES and not self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+
+    def refuse(self) -> bool:
+        """Has the system refuse clients, and keeps the port; returns whether the system can do that."""
+        can = REFUSES and not self.is_unix
+        if can and not self.refuses:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        return can
+
+    def listen_again(self, backlog: int) -> None:
+        """Ends that."""
+        if self.refuses:
+            self.socket.listen(backlog)
 
     def close(self) -> None:
         """Stops listening; removes the file of a Unix socket, unless it belongs to a parent process."""
@@ -120,19 +141,32 @@ def addresses(config: Config, port: int) -> Iterator[Listener]:
 
 def open_tcp(host: str, port: int, backlog: int) -> Listener:
     family, address = resolve(host, port)
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    with contextlib.ExitStack() as until_bound:
+        if REFUSES and not port:  # a socket keeps a port that it chose itself only until it is shut down
+            chooser = until_bound.enter_context(bind(family, address))
+            address = (address[0], chooser.getsockname()[1])
+        listening = bind(family, address)
     try:
-        if sys.platform != "win32":  # where it lets two servers have one port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listening.bind(address)
         listening.listen(backlog)
         listening.setblocking(False)
     except OSError:
         listening.close()
         raise
     return Listener(listening, host, listening.getsockname()[1])
+
+
+def bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # where it lets two servers have one port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
+    return bound
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:

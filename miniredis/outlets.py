@@ -33,6 +33,9 @@ class Loop(Protocol):
     def read_arrived(self) -> None:
         """Runs all requests that have arrived."""
 
+    def refuse(self, refuses: bool) -> None:
+        """Has the system refuse new clients, where it can, or ends that. With the lock held."""
+
     def serve_during_script(self) -> None:
         """Serves other clients while a script keeps the thread."""
 

@@ -62,7 +62,7 @@ class PollLoop:
 
     async def run(self) -> None:
         """Serves until cancelled."""
-        self._accept_on()
+        self.refuse(self._runner.engine.rules.refuse_all)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._accept_again)
             nursery.start_soon(self._serve)
@@ -149,16 +149,29 @@ class PollLoop:
             self._pause_accepting()
         return rejection is Rejection.TOLD
 
+    def refuse(self, refuses: bool) -> None:
+        """Has the system refuse new clients, where it can, or ends that. With the lock held."""
+        for acceptor in self._acceptors:
+            if not refuses:
+                acceptor.listener.listen_again(self._runner.engine.config.integer("tcp-backlog"))
+            elif acceptor.listener.refuse():
+                self._accept_no_more(acceptor)
+        self._accept_on()
+
     def _pause_accepting(self) -> None:
         for acceptor in self._acceptors:
-            if self._sources.pop(acceptor.descriptor, None):
-                self._poller.remove(acceptor.descriptor)
+            self._accept_no_more(acceptor)
         self._out_of_files.set()
+
+    def _accept_no_more(self, acceptor: Acceptor) -> None:
+        if self._sources.pop(acceptor.descriptor, None):
+            self._poller.remove(acceptor.descriptor)
 
     def _accept_on(self) -> None:
         for acceptor in self._acceptors:
-            self._sources[acceptor.descriptor] = acceptor
-            self._poller.add(acceptor.descriptor, READ)
+            if acceptor.descriptor not in self._sources and not acceptor.listener.refuses:
+                self._sources[acceptor.descriptor] = acceptor
+                self._poller.add(acceptor.descriptor, READ)
 
     async def _accept_again(self) -> None:
         while True:
@@ -175,22 +188,22 @@ class Acceptor:
 
     def __init__(self, listener: Listener, loop: PollLoop) -> None:
         self.descriptor = listener.socket.fileno()
-        self._listener = listener
+        self.listener = listener
         self._loop = loop
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copy of the listening socket."""
-        close_copy(self._listener.socket)
+        close_copy(self.listener.socket)
 
     def on_ready(self, _events: int, now: Instant) -> None:
         """Accepts the clients that have connected."""
         for _ in range(ACCEPTED_AT_ONCE):
             try:
-                accepted, _ = self._listener.socket.accept()
+                accepted, _ = self.listener.socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if not self._loop.reject_connection(self._listener, error):
+                if not self._loop.reject_connection(self.listener, error):
                     return
             else:
-                self._loop.welcome(accepted, self._listener, now)
+                self._loop.welcome(accepted, self.listener, now)

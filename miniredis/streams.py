@@ -47,9 +47,18 @@ class StreamLoop:
 
     async def run(self) -> None:
         """Serves until cancelled."""
+        self.refuse(self._runner.engine.rules.refuse_all)
         async with trio.open_nursery() as nursery:
             for listener, duplicate in self._listeners:
                 nursery.start_soon(self._accept, listener, duplicate, nursery)
+
+    def refuse(self, refuses: bool) -> None:
+        """Has the system refuse new clients, where it can, or ends that. With the lock held."""
+        for listener, _ in self._listeners:
+            if refuses:
+                listener.refuse()
+            else:
+                listener.listen_again(self._runner.engine.config.integer("tcp-backlog"))
 
     def close(self) -> None:
         """Closes the descriptors of the loop."""
@@ -75,6 +84,9 @@ class StreamLoop:
                 try:
                     nursery.start_soon(self._serve_and_close, listener, await ours.accept())
                 except OSError as trouble:
+                    if listener.refuses:
+                        await trio.sleep(PAUSE)
+                        continue
                     rejection = self._spare.reject_connection(listener.socket, trouble)
                     if rejection is Rejection.NOBODY_WAITS:
                         await trio.lowlevel.wait_readable(ours.socket)

@@ -121,6 +121,7 @@ class TickRunner:
                 new_base_writer=self.files.begin_base_writer,
             )
         )
+        engine.rules.tell_of_refusal(self._refuse)
         if engine.config["aclfile"]:
             from .acl_file import load_users  # most servers have none
 
@@ -452,6 +453,11 @@ class TickRunner:
             self._alarm.deadline = float("inf")
         else:
             self._alarm.deadline = trio.current_time() + (due - self.clock.now().monotonic) / 1_000_000
+
+    def _refuse(self, refuses: bool) -> None:
+        if self.is_open:
+            for loop in self.loops:
+                loop.refuse(refuses)
 
     def close(self) -> None:
         """Disconnects all clients and accepts no more; then another server may use the engine."""

@@ -113,6 +113,12 @@ class FaultRule:
         self.met += 1
         return True
 
+    @property
+    def refuses_all(self) -> bool:
+        """Whether it is about each new client."""
+        is_certain = self.probability == 1 and self.times is None and not self.after
+        return self.is_of_connections and is_certain
+
     def _concerns(self, request: Request) -> bool:
         name = request.command.name
         return (
@@ -199,6 +205,7 @@ class FaultRules:
         self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
         self._changes: dict[Session, Change] = {}  # of replies that are still to come
         self._passes: set[Session] = set()  # their next request was delayed already
+        self._tell: Callable[[bool], object] = bool  # nobody yet
 
     @property
     def all(self) -> tuple[FaultRule, ...]:
@@ -226,6 +233,15 @@ class FaultRules:
         self._recorders.remove(begin)
         self._changed()
 
+    def tell_of_refusal(self, tell: Callable[[bool], None]) -> None:
+        """Calls a function after each change of the rules: whether one of them refuses all new clients."""
+        self._tell = tell
+
+    @property
+    def refuse_all(self) -> bool:
+        """Whether a rule refuses all new clients."""
+        return any(rule.refuses_all for rule in self._of_connections)
+
     def let_pass(self, session: Session) -> None:
         """Has the next request of a client meet no rule."""
         self._passes.add(session)
@@ -247,6 +263,7 @@ class FaultRules:
             self._may_concern = self._may_concern_words = EVERYTHING
         has_work = self._of_requests or self._recorders or self._passes
         self._conditions.have_fault_rules(bool(has_work))
+        self._tell(self.refuse_all)
 
     def spare(self, session: Session, data: bytes) -> bool:
         """Whether it is clear from the bytes of a client's requests that none of them meets a rule."""

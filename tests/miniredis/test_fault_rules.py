@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -289,6 +290,55 @@ def test_new_connections_are_refused_and_those_that_are_there_stay(server: Any, 
         assert server._runner.engine.conditions.is_quiet
     with pytest.raises(ValueError, match="before it has a command"):
         server.faults.add(command="get", then=faults.refuse_connection())
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+@pytest.mark.parametrize("bind", ["127.0.0.1", "127.0.0.1 -::1"])
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere such a connection is accepted and closed")
+def test_the_system_refuses_connections_while_a_rule_refuses_all(loop: Any, bind: str) -> None:
+    with miniredis.start(loop=loop, bind=bind) as server, server.client() as client:
+        there = (server.host, server.port)
+        with socket.create_connection(there) as before:
+            before.sendall(b"PING\r\n")
+            assert before.recv(100) == b"+PONG\r\n"
+            for _ in range(2):
+                with (
+                    server.faults.add(then=faults.refuse_connection()),
+                    pytest.raises(ConnectionRefusedError),
+                ):
+                    socket.create_connection(there)
+                assert in_time(server) == b"+PONG\r\n"
+            rules = [server.faults.add(then=faults.refuse_connection(), probability=p) for p in (0, 1, 1)]
+            rules[1].remove()
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(there)
+            before.sendall(b"PING\r\n")
+            assert before.recv(100) == b"+PONG\r\n", "clients that are there stay"
+            with socket.socket() as another, pytest.raises(OSError, match="in use"):
+                another.bind(there)  # the port is kept
+        server.faults.clear()
+        assert in_time(server) == b"+PONG\r\n"
+        assert server.port == there[1]
+        assert client.ping()
+
+
+def in_time(server: Any) -> bytes:
+    """The reply to a client that connects."""
+    with socket.create_connection((server.host, server.port), timeout=10) as client:
+        client.sendall(b"PING\r\n")
+        return client.recv(100)
+
+
+@pytest.mark.parametrize("conditions", [{"after": 1}, {"times": 1}, {"probability": 0.5}])
+def test_a_rule_for_some_connections_counts_them(conditions: Any) -> None:
+    with (
+        miniredis.start() as server,
+        server.faults.add(then=faults.refuse_connection(), **conditions) as rule,
+    ):
+        for _ in range(20):
+            with contextlib.suppress(ConnectionError):
+                in_time(server)
+        assert rule.met == {"after": 19, "times": 1}.get(next(iter(conditions)), rule.met) > 0
 
 
 @pytest.mark.parametrize(
