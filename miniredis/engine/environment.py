@@ -25,6 +25,34 @@ class SnapshotInterface(Protocol):
         """Ends the background save without calling ``Saves.ended``."""
 
 
+class ProgressInterface(Protocol):
+    """How far a process is that writes the data, as it last told."""
+
+    @property
+    def copied(self) -> int:
+        """Bytes of memory that were copied, since one of the two processes has changed them."""
+
+    @property
+    def keys(self) -> int:
+        """How many keys it has written."""
+
+    @property
+    def age(self) -> int:
+        """Seconds since it told that; 0 if it has told nothing."""
+
+
+class ChildInterface(Protocol):
+    """A process that writes the data."""
+
+    @property
+    def fork_microseconds(self) -> int:
+        """How long the server stood still for it."""
+
+    @property
+    def progress(self) -> ProgressInterface:
+        """How far it is."""
+
+
 class JournalInterface(Protocol):
     """The append-only file, as commands use it; also one that is off, of which only bases are written."""
 

@@ -119,9 +119,16 @@ def human(size: float) -> str:
 def persistence(engine: Engine) -> Fields:
     journal = engine.environment.journal
     saves, now = engine.saves, engine.now.monotonic // 1_000_000
+    child = saves.look_at_child()
     return {
         "loading": 0 if engine.conditions.loading is None else 1,
         "async_loading": 0,
+        "current_cow_peak": saves.peak,
+        "current_cow_size": child.copied,
+        "current_cow_size_age": child.age,
+        "current_fork_perc": f"{100 * child.keys / (saves.total or 1):.2f}",
+        "current_save_keys_processed": child.keys,
+        "current_save_keys_total": saves.total,
         "rdb_changes_since_last_save": saves.changes,
         "rdb_bgsave_in_progress": 0 if saves.began is None else 1,
         "rdb_last_save_time": saves.last,
@@ -129,6 +136,7 @@ def persistence(engine: Engine) -> Fields:
         "rdb_last_bgsave_time_sec": saves.duration,
         "rdb_current_bgsave_time_sec": -1 if saves.began is None else now - saves.began,
         "rdb_saves": saves.count,
+        "rdb_last_cow_size": saves.copied,
         "rdb_last_load_keys_expired": saves.expired,
         "rdb_last_load_keys_loaded": saves.loaded,
         "aof_enabled": int(journal is not None and engine.config["appendonly"] == "yes"),
@@ -140,6 +148,9 @@ def persistence(engine: Engine) -> Fields:
         "aof_rewrites": saves.rewrites.count,
         "aof_rewrites_consecutive_failures": saves.rewrites.failures,
         "aof_last_write_status": "err" if engine.conditions.disk_error else "ok",
+        "aof_last_cow_size": saves.rewrites.copied,
+        "module_fork_in_progress": 0,
+        "module_fork_last_cow_size": 0,
         **(journal.facts() if journal else {}),
         **loading(engine),
     }

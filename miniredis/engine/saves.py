@@ -7,7 +7,7 @@ Commands and the directive ``save`` decide when. The process around the engine w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import errors
 from .errors import CommandError
@@ -15,7 +15,7 @@ from .errors import CommandError
 if TYPE_CHECKING:
     from .config import Config
     from .engine import Engine
-    from .environment import SnapshotInterface
+    from .environment import ChildInterface, ProgressInterface, SnapshotInterface
 
 __all__ = ["RewriteStatistics", "Saves"]
 
@@ -35,13 +35,23 @@ class RewriteStatistics:
         count: how many were started.
         failures: how many failed since the last one that succeeded.
         seconds: how long the last one took; -1 if there was none.
+        copied: how many bytes of memory were copied during the last one.
         has_failed: whether the last one failed.
     """
 
     count: int = 0
     failures: int = 0
     seconds: int = NEVER
+    copied: int = 0
     has_failed: bool = False
+
+
+class NoProgress(NamedTuple):
+    """What ``ProgressInterface`` is where no child works."""
+
+    copied: int = 0
+    keys: int = 0
+    age: int = 0
 
 
 class Saves:
@@ -57,6 +67,10 @@ class Saves:
         count: the number of saves started.
         forks: the number of processes forked, for saves and for the append-only file.
         fork_microseconds: how long the last fork took.
+        progress: how far the child is that writes the data, if there is one.
+        total: the number of keys that there were when it began; 0 if there is none.
+        peak: the most bytes of memory that were copied while it, or the last one, worked; it tells at times.
+        copied: how many bytes of memory were copied during the last background save.
         loaded: the number of keys loaded from the file at the start.
         expired: the number of keys in that file that had expired.
         rewrites: the rewritings of the append-only file.
@@ -71,6 +85,8 @@ class Saves:
         self.began: int | None = None
         self.duration = NEVER
         self.count = self.forks = self.fork_microseconds = self.loaded = self.expired = 0
+        self.progress: ProgressInterface = NoProgress()
+        self.total = self.peak = self.copied = 0
         self.rewrites = RewriteStatistics()
         self._tried = 0
         self._succeeded = self._now
@@ -123,10 +139,23 @@ class Saves:
         self.count = self.forks = self.fork_microseconds = 0
         self.rewrites.count = self.rewrites.failures = 0
 
-    def note_fork(self, microseconds: int) -> None:
-        """Counts a fork that took some microseconds."""
+    def child_begins(self, child: ChildInterface) -> None:
+        """A process was forked that writes the data."""
         self.forks += 1
-        self.fork_microseconds = microseconds
+        self.fork_microseconds = child.fork_microseconds
+        self.progress, self.peak = child.progress, 0
+        self.total = sum(map(len, self._engine.keyspace.databases))
+
+    def child_is_over(self) -> int:
+        """It has ended; returns how many bytes of memory were copied meanwhile."""
+        copied = self.progress.copied
+        self.progress, self.total = NoProgress(), 0
+        return copied
+
+    def look_at_child(self) -> ProgressInterface:
+        """How far the child is."""
+        self.peak = max(self.peak, self.progress.copied)
+        return self.progress
 
     # Saving in the foreground
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import signal
 import sys
@@ -13,9 +14,10 @@ from collections.abc import Callable
 from typing import Final
 
 from ..clock import Machine
+from ..process import private_memory
 from ..windows import refusal
 
-__all__ = ["Child", "check_server_lives"]
+__all__ = ["Child", "check_server_lives", "note_keys"]
 
 DONE: Final = b"."
 """What the child says when it has succeeded. Its exit status is lost where a program ignores SIGCHLD."""
@@ -24,6 +26,52 @@ LONGEST: Final = 512
 """Bytes of what it says of an error."""
 
 KILLED: Final = "its process was killed"
+
+EVERY: Final = 1.0
+"""Seconds between two times that the child tells how far it is."""
+
+
+class Progress:
+    """How far a child is, in memory that both processes share."""
+
+    def __init__(self) -> None:
+        self._numbers = memoryview(mmap.mmap(-1, 24)).cast("d")
+
+    @property
+    def copied(self) -> int:
+        """Bytes of memory that are the child's own, since one of the two has changed them after the fork."""
+        return int(self._numbers[0])
+
+    @property
+    def keys(self) -> int:
+        """How many keys it has written."""
+        return int(self._numbers[1])
+
+    @property
+    def age(self) -> int:
+        """Seconds since it told that; 0 if it has told nothing."""
+        told_at = self._numbers[2]
+        return int(Machine.monotonic() - told_at) if told_at else 0
+
+    def note_keys(self, keys: int) -> None:
+        """Tells that so many keys are written, at times."""
+        if Machine.monotonic() >= self._numbers[2] + EVERY:
+            self._numbers[1] = keys
+            self.note_memory()
+
+    def note_memory(self) -> None:
+        """Tells how much memory is the child's own."""
+        self._numbers[0], self._numbers[2] = private_memory(), Machine.monotonic()
+
+
+OWN: Final[list[Progress]] = []
+"""In a child: its own progress."""
+
+
+def note_keys(keys: int) -> None:
+    """In a child: tells its server that so many keys are written. In the server itself: nothing."""
+    for progress in OWN:
+        progress.note_keys(keys)
 
 
 class Child:
@@ -39,6 +87,7 @@ class Child:
     Attributes:
         pid: its number.
         fork_microseconds: how long this process stood still for it.
+        progress: how far it is.
 
     Raises:
         OSError: there can be no more processes.
@@ -47,6 +96,7 @@ class Child:
     fork_microseconds = 0
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
+        self.progress = Progress()
         self._news, tell = os.pipe()
         began = Machine.perf_counter_ns()
         try:
@@ -56,7 +106,7 @@ class Child:
             raise
         else:
             if self.pid == 0:
-                do_and_exit(work, tell)
+                do_and_exit(work, tell, self.progress)
         finally:
             os.close(tell)
         self.fork_microseconds = (Machine.perf_counter_ns() - began) // 1000
@@ -96,10 +146,12 @@ def fork() -> int:
     return os.fork()
 
 
-def do_and_exit(work: Callable[[], None], tell: int) -> None:
+def do_and_exit(work: Callable[[], None], tell: int, progress: Progress) -> None:
     try:
         signal.set_wakeup_fd(-1)
+        OWN[:] = [progress]
         work()
+        progress.note_memory()
         os.write(tell, DONE)
     except BaseException as error:
         os.write(tell, (str(error) or repr(error)).encode()[:LONGEST])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..engine.rdb import snapshot
 from ..engine.rdb.loading import BadSnapshotError, Loaded, Progress, load_in_steps
 from ..engine.rdb.reader import FileReader
+from .child import note_keys
 from .damage import DamagedFileError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def save_file(disk: FileSystem, path: Path, engine: Engine, check: Callable[[], 
         memory=engine.environment.memory(),
         has_checksum=engine.config["rdbchecksum"] == "yes",
         position=engine.replication.position(),
+        note_keys=note_keys,
     )
     unfinished = temporary(path, os.getpid())
     try:

@@ -90,7 +90,7 @@ class Rewriting:
         self._began, self._folder = Machine.monotonic(), folder
         self._statistics.count += 1
         self._child = self._start_child(self._write, self._child_is_over)
-        self._engine.saves.note_fork(self._child.fork_microseconds)
+        self._engine.saves.child_begins(self._child)
         self._log.info("rewriting the append-only file")
 
     def _write(self) -> None:
@@ -111,6 +111,7 @@ class Rewriting:
             return
         path = temporary(self._folder, self._child.pid)
         self._child = None
+        self._statistics.copied = self._engine.saves.child_is_over()
         self._statistics.seconds = int(Machine.monotonic() - self._began)
         try:
             if failure:
@@ -149,6 +150,7 @@ class Rewriting:
             child, self._child = self._child, None
             self._abandoned += 1
             child.kill()
+            self._engine.saves.child_is_over()
             self._remove(temporary(self._folder, child.pid))
 
     def _remove(self, path: Path) -> None:

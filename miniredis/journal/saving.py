@@ -99,7 +99,7 @@ class SnapshotFile:
         except OSError as error:
             self._log.warning(FAILED, self.path, error)
             raise
-        self._engine.saves.note_fork(self._child.fork_microseconds)
+        self._engine.saves.child_begins(self._child)
 
     def _when_over(self, number: int, failure: str) -> None:
         self._later(partial(self._end, number, failure))
@@ -109,6 +109,7 @@ class SnapshotFile:
         if child is None or number != self._number or clock is None:
             return  # it was cancelled
         self._child = None
+        self._engine.saves.copied = self._engine.saves.child_is_over()
         if failure:
             self._log.warning(FAILED, self.path, failure)
             self._remove_unfinished(child)
@@ -119,6 +120,7 @@ class SnapshotFile:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
+            self._engine.saves.child_is_over()
             self._remove_unfinished(child)
 
     def _remove_unfinished(self, child: Child) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..engine.rdb import snapshot
 from ..engine.rdb.payload import dump
 from ..engine.replies import pack
+from .child import note_keys
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -24,7 +25,8 @@ def base_of(engine: Engine) -> Iterator[bytes]:
     """The content of a base, piece by piece."""
     if engine.config["aof-use-rdb-preamble"] == "yes":
         codes = [library.code for library in engine.libraries.libraries]
-        return snapshot.write(engine.keyspace, codes, memory=engine.environment.memory(), aof_base=True)
+        memory = engine.environment.memory()
+        return snapshot.write(engine.keyspace, codes, memory=memory, aof_base=True, note_keys=note_keys)
     return map(pack, commands_of(engine))
 
 
@@ -32,9 +34,11 @@ def commands_of(engine: Engine) -> Iterator[tuple[bytes, ...]]:
     """The data as commands. Redis writes RPUSH, HSET and so on; RESTORE says the same of every type."""
     for library in engine.libraries.libraries:
         yield (b"FUNCTION", b"LOAD", library.code)
+    keys = 0
     for db in engine.keyspace.databases:
         if db.values:
             yield (b"SELECT", b"%d" % db.index)
         for key, value in db.values.items():
+            note_keys(keys := keys + 1)
             deadline = db.deadlines.get(key, 0)
             yield (b"RESTORE", key, b"%d" % deadline, dump(value), *((b"ABSTTL",) if deadline else ()))

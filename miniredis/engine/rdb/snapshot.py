@@ -8,7 +8,7 @@ type of a value: its key follows, then the value as DUMP writes it, for which se
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ..keyspace import Database, Keyspace
@@ -42,6 +42,7 @@ def write(
     has_checksum: bool = True,
     has_data: bool = True,
     position: Position | None = None,
+    note_keys: Callable[[int], None] = lambda _: None,
 ) -> Iterator[bytes]:
     """The bytes of a snapshot, a block at a time.
 
@@ -55,10 +56,12 @@ def write(
         has_checksum: whether to write one; else 0 stands for none (``rdbchecksum no``).
         has_data: whether to write the keys.
         position: where the data are in the history that replicas and masters go on from.
+        note_keys: told with each block how many keys are written.
     """
     checksum = size = 0
+    written = Written()
     block: list[bytes | memoryview] = []
-    for piece in pieces(keyspace, libraries, memory, position, aof_base=aof_base, has_data=has_data):
+    for piece in pieces(keyspace, libraries, memory, position, written, aof_base=aof_base, has_data=has_data):
         block.append(piece)
         size += len(piece)
         if size >= BLOCK:
@@ -66,8 +69,15 @@ def write(
             checksum = crc64(full, checksum)
             block.clear()
             size = 0
+            note_keys(written.keys)
     checksum = crc64(b"".join(block), checksum)
     yield b"".join(block) + (checksum if has_checksum else 0).to_bytes(8, "little")
+
+
+class Written:
+    """How many keys are written."""
+
+    keys = 0
 
 
 def pieces(
@@ -75,6 +85,7 @@ def pieces(
     libraries: Iterable[bytes],
     memory: int,
     position: Position | None,
+    written: Written,
     *,
     aof_base: bool,
     has_data: bool,
@@ -95,7 +106,7 @@ def pieces(
         if db.values:
             yield bytes([SELECT]) + length(db.index)
             yield bytes([RESIZE]) + length(len(db.values)) + length(len(db.deadlines))
-            yield from keys_of(db)
+            yield from keys_of(db, written)
     yield bytes([END])
 
 
@@ -103,8 +114,9 @@ def aux(name: bytes, value: bytes) -> bytes:
     return bytes([AUX]) + string(name) + string_or_integer(value)
 
 
-def keys_of(db: Database) -> Iterator[bytes | memoryview]:
+def keys_of(db: Database, written: Written) -> Iterator[bytes | memoryview]:
     for key, value in db.values.items():
+        written.keys += 1
         if key in db.deadlines:
             yield bytes([EXPIRY_MILLISECONDS]) + db.deadlines[key].to_bytes(8, "little", signed=True)
         if type(value) is deque:

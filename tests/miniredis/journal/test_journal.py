@@ -17,7 +17,7 @@ from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
 from miniredis.engine.rdb.reader import FileReader
 from miniredis.journal import rewriting
-from miniredis.journal.child import Child
+from miniredis.journal.child import Child, Progress
 from miniredis.journal.disk import Disk
 from miniredis.journal.folder import Folder
 from miniredis.journal.frames import batches
@@ -72,6 +72,7 @@ class InThisProcess(Child):
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self.pid = os.getpid()
+        self.progress = Progress()
         failure = ""
         try:
             work()

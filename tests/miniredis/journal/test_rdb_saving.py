@@ -23,7 +23,8 @@ from conformance.targets import Address
 from conformance.wire import Hangup, RawConnection
 from miniredis import Config, ConfigurationError
 from miniredis.clock import ClockChoice
-from miniredis.journal import rdb_file, rewriting, saving, snapshots
+from miniredis.engine.rdb import snapshot
+from miniredis.journal import child, rdb_file, rewriting, saving, snapshots
 from miniredis.journal.damage import DamagedFileError
 
 from ...waiting import PATIENCE, until
@@ -351,6 +352,61 @@ def test_a_second_save_is_refused_while_one_is_under_way(gate: Gate, ours: Kept)
     gate.open()
     ours.await_save()
     assert ours.ask("SAVE") == b"+OK\r\n"
+
+
+FIELDS: Final = """
+    loading async_loading current_cow_peak current_cow_size current_cow_size_age current_fork_perc
+    current_save_keys_processed current_save_keys_total rdb_changes_since_last_save rdb_bgsave_in_progress
+    rdb_last_save_time rdb_last_bgsave_status rdb_last_bgsave_time_sec rdb_current_bgsave_time_sec rdb_saves
+    rdb_last_cow_size rdb_last_load_keys_expired rdb_last_load_keys_loaded aof_enabled aof_rewrite_in_progress
+    aof_rewrite_scheduled aof_last_rewrite_time_sec aof_current_rewrite_time_sec aof_last_bgrewrite_status
+    aof_rewrites aof_rewrites_consecutive_failures aof_last_write_status aof_last_cow_size
+    module_fork_in_progress module_fork_last_cow_size
+"""
+
+
+def test_what_info_tells_of_the_child_that_saved(kept: Kept) -> None:
+    kept.ask("SET", "k", "v")
+    kept.ask("BGSAVE")
+    told = kept.await_save()
+    assert list(told) == FIELDS.split()
+    assert told["rdb_last_cow_size"] > 0
+    assert [value for name, value in told.items() if name.startswith("current_") and "peak" not in name] == [
+        0
+    ] * 5
+    assert (told["aof_last_cow_size"], told["module_fork_last_cow_size"]) == (0, 0)
+    kept.ask("BGREWRITEAOF")
+    until(lambda: kept.told()["aof_last_cow_size"] > 0)
+
+
+def test_how_far_the_child_is_that_saves(gate: Gate, ours: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hold_at_the_fourth_key(keys: int) -> None:
+        note_keys(keys)
+        if keys == 4:
+            gate.wait()
+
+    monkeypatch.setattr(child, "EVERY", 0.0)
+    monkeypatch.setattr(snapshot, "BLOCK", 1)
+    note_keys = child.note_keys
+    monkeypatch.setattr(rdb_file, "note_keys", hold_at_the_fourth_key)
+    for number in range(10):
+        ours.ask("SELECT", str(number % 2))
+        ours.ask("SET", f"k{number}", "v")
+    ours.ask("BGSAVE")
+    assert (told := ours.told())["current_save_keys_total"] == 10
+    assert (told["current_save_keys_processed"], told["current_cow_size"], told["current_fork_perc"]) == (
+        0,
+        0,
+        0,
+    )
+    gate.open()
+    until(lambda: ours.told()["current_save_keys_processed"] == 4)
+    told = ours.told()
+    assert told["current_fork_perc"] == 40
+    assert 0 < told["current_cow_size"] <= told["current_cow_peak"]
+    assert told["current_cow_size_age"] >= 0
+    gate.open()
+    assert ours.await_save()["current_save_keys_total"] == 0
 
 
 def test_a_save_waits_for_the_rewriting_of_the_append_only_file(gate: Gate, folder: Path) -> None:
