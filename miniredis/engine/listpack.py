@@ -87,10 +87,6 @@ def back_length(size: int) -> bytes:
 SMALL: Final = tuple(bytes((number, 1)) for number in SMALL_INTEGERS)
 
 
-def pack_small(number: int) -> bytes:
-    return SMALL[number] if number >= 0 else pack_middle(number)
-
-
 def pack_middle(number: int) -> bytes:
     return (0xC000 | number & 0x1FFF).to_bytes(2) + b"\x02"
 
@@ -105,18 +101,19 @@ def with_format(layout: str, head: int, tail: int) -> Callable[[int], bytes]:
 
 
 PACKERS: Final[Sequence[Callable[[int], bytes]]] = [
-    *[pack_small] * 8,
-    *[pack_middle] * 5,
+    *[pack_middle] * 13,
     *[with_format("<BhB", 0xF1, 3)] * 3,
     *[pack_24_bits] * 8,
     *[with_format("<BiB", 0xF3, 5)] * 8,
     *[with_format("<BqB", 0xF4, 9)] * 32,
 ]
-"""How an integer is packed, by how many bits it has beside its sign."""
+"""How an integer that is not small is packed, by how many bits it has beside its sign."""
 
 
 def pack_integer(number: int) -> bytes:
-    """A signed 64-bit integer as an element."""
+    """A signed 64-bit integer as an element; most are small."""
+    if 0 <= number < len(SMALL):
+        return SMALL[number]
     return PACKERS[(number ^ number >> 63).bit_length()](number)
 
 
