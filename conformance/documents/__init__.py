@@ -32,6 +32,7 @@ MODULES: Final = (
             "healing",
             "receiving",
             "refusals",
+            "costs",
             "textbook",
         )
     ),

@@ -255,7 +255,7 @@ def _settle(ctx: Context, hold: Hold, outcome: Settlement, work: tuple[Command, 
     if result is None:
         (holder,) = check((yield Batch(((b"GET", ctx.keys.consumer),))))
         raise not_ours(ctx, CONSUMER, holder)
-    check(result[: 1 if work else 0])
+    check(result[:1])
     hold.unacked = 0
     stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
     note_uncounted(ctx, _SETTLED[outcome], first_error(result), CONSUMER if stuck else None)

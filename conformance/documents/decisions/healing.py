@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Final
 from unittest import mock
 
-from pressure import QueueInUseError
+from pressure import QueueFullError, QueueInUseError
 from pressure.protocol import liveness
 
 from ...clients.textbook import LATER, Textbook
@@ -104,7 +104,7 @@ def frees_its_own_at_once(env: Environment) -> None:
 def two_that_do_not_wait_free_it(env: Environment) -> None:
     """One finds the holder dead and notes it for an hour; another that finds so a minute later frees the role."""
     for role, operate in (("producer", attrgetter("put_nowait")), ("consumer", attrgetter("get_nowait"))):
-        for seconds, is_freed in ((0, False), (59, False), (61, True)):
+        for seconds, is_freed in ((0, False), (59, False), (61, True), (None, False)):
             with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
                 take(env, role, DEAD)
                 for is_last in (False, True):
@@ -114,7 +114,48 @@ def two_that_do_not_wait_free_it(env: Environment) -> None:
                         )
                         wanted = type(None) if is_last and is_freed else QueueInUseError
                         expect(type(error), wanted, f"what stops who tries again after {seconds} s")
-                    env.redis.pexpire(env.queue_key(f":{role}:suspect"), 3_600_000 - 1000 * seconds)
+                    noted_before(env, f":{role}:suspect", seconds)
+
+
+def noted_before(env: Environment, suffix: str, seconds: int | None) -> None:
+    """What a client has noted for an hour was noted so many seconds ago; None: for ever, by another program."""
+    if seconds is None:
+        env.redis.persist(env.queue_key(suffix))
+    else:
+        env.redis.pexpire(env.queue_key(suffix), 3_600_000 - 1000 * seconds)
+
+
+@check("decided.heals")
+def two_that_do_not_wait_restore_a_token(env: Environment) -> None:
+    """A Put finds room and no token and notes it; another that finds so a minute later restores the token."""
+    for seconds, is_restored in ((0, False), (59, False), (61, True), (None, False)):
+        with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
+            env.redis.delete(env.queue_key(":not_full"))
+            for is_last in (False, True):
+                with ours(env) as queue:
+                    error = env.start(partial(queue.put, b"w", timeout=0.1)).error(
+                        "a Put that finds no token"
+                    )
+                wanted = type(None) if is_last and is_restored else QueueFullError
+                expect(type(error), wanted, f"what stops a Put that finds no token, noted {seconds} s before")
+                noted_before(env, ":not_full:suspect", seconds)
+
+
+@check("decided.heals")
+def restores_no_token_that_another_will(env: Environment) -> None:
+    """Room that a live consumer has made, who will tell of it when it is done."""
+    with refilled(env, 1) as queue:
+        putting = env.start_blocked(partial(queue.put, b"w"))
+        take(env, "consumer", b"other")
+        env.redis.rpop(env.queue_key())
+        expect(
+            type(env.start(partial(queue.put, b"w", timeout=ALIVE)).error("a Put")),
+            QueueInUseError,
+            "an error",
+        )
+        expect(length(env, ":not_full"), 0, "tokens while a consumer is at work")
+        env.redis.lpush(env.queue_key(":not_full"), "0")
+        putting.finish("a Put that waits for room")
 
 
 @check("decided.heals")

@@ -151,7 +151,8 @@ def refilled(env: Environment, bound: int, some: tuple[bytes, ...]) -> Iterator[
 @check("decided.repair-corrects")
 def leaves_one_token_if_there_is_room(env: Environment) -> None:
     for bound, size, tokens in product((0, 2), (0, 1, 2, 3), (0, 1, 3)):
-        elements = (1, 3)[(size + tokens) % 2]
+        elements = 1 + (size + tokens) % 3
+        roles = dict(zip(ROLES, (elements, 4 - elements), strict=True))
         with refilled(env, bound, (b"v",) * size) as queue:
             for suffix, number in ((":not_full", tokens), (PRODUCER, elements), (CONSUMER, 4 - elements)):
                 env.redis.delete(env.queue_key(suffix))
@@ -159,9 +160,8 @@ def leaves_one_token_if_there_is_room(env: Environment) -> None:
                     env.redis.lpush(env.queue_key(suffix), *range(number))
             is_right = tokens == 1 or 0 < bound <= size
             token = f"reduced :not_full from {tokens} elements to one" if tokens else ROOM
-            role = "producer" if elements > 1 else "consumer"
-            reduced = f"reduced :{role}_free from 3 elements to one"
-            expect(told(queue.repair()), ((*(token,) * (not is_right), reduced), ()), "what is told")
+            reduced = (f"reduced :{role}_free from {n} elements to one" for role, n in roles.items() if n > 1)
+            expect(told(queue.repair()), ((*(token,) * (not is_right), *reduced), ()), "what is told")
             expect(length(env, ":not_full"), tokens if is_right else 1, f"tokens for {size} of {bound}")
             expect_roles_free(env)
 

@@ -98,6 +98,31 @@ def expect_no_queue_while_waiting(env: Environment, operate: Callable[[Any], obj
         expect_roles_free(env)
 
 
+@check("decided.closed-again")
+def closed_at_any_moment_of_put(env: Environment) -> None:
+    """By a client without the role: a Put of ours learns of it, unless the message that stores the value is sent."""
+
+    def close() -> None:
+        env.redis.lpush(env.queue_key(":closed"), 0, 0)
+
+    for moment in () if env.foreign else numbers(1):
+        clear(env)
+        queue_of(env)()
+        queue, gate = env.gated()
+        gate.arm(moment, close)
+        error = env.start(partial(queue.put, b"v")).error("a Put")
+        sent = gate.disarm()
+        is_in_time = sent < moment or (sent == moment > 1)
+        expect(
+            (error is None, bool(values(env))),
+            (is_in_time,) * 2,
+            f"whether a Put is done, closed at {moment}",
+        )
+        expect_roles_free(env)
+        if sent < moment:
+            break
+
+
 @check("decided.deleted-meanwhile")
 def deleted_at_any_moment_of_a_get_that_finds_nothing(env: Environment) -> None:
     expect_no_queue_while_waiting(env, lambda queue: queue.get(timeout=0.02))

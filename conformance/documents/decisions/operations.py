@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue as standard
 import time
+from functools import partial
 from typing import Final
 
 from pressure import (
@@ -17,7 +18,19 @@ from pressure import (
 
 from ...judging.environment import Environment, Failure, Judged, expect, expect_error
 from ..registry import check
-from ..state import PRODUCER, counters, expect_roles_free, filled, full, held, length, number, text, values
+from ..state import (
+    PRODUCER,
+    contents,
+    counters,
+    expect_roles_free,
+    filled,
+    full,
+    held,
+    length,
+    number,
+    text,
+    values,
+)
 from . import decided
 
 
@@ -45,6 +58,25 @@ def one_token(env: Environment) -> None:
     for operate in (lambda: queue.put(b"a"), lambda: queue.put(b"b"), queue.get, queue.get):
         operate()
         expect(length(env, ":not_full"), 1, "elements of not_full")
+
+
+@check("decided.one-token")
+def a_put_that_waits_changes_nothing(env: Environment) -> None:
+    """But for the role that it holds: it waits for a token, whether there is room or not."""
+    for bound in () if env.foreign else (1, 3):
+        queue = env.created(bound)
+        env.redis.lpush(env.queue_key(), "theirs")
+        env.redis.delete(env.queue_key(":not_full"))
+        before = contents(env)
+        putting = env.start_blocked(partial(queue.put, b"v"))
+        seen = {
+            suffix: found for suffix, found in contents(env).items() if not suffix.startswith(":producer")
+        }
+        before.pop(PRODUCER)
+        expect(seen, before, "the keys while a Put waits, without those of its role")
+        env.redis.lpush(env.queue_key(":not_full"), "0")
+        putting.finish("a Put that waits for a token")
+        queue.delete()
 
 
 @decided("decided.role-back-on-error", "pseudocode keeps the role")

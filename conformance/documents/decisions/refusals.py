@@ -5,13 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count as numbers
 from itertools import product
 from typing import Any, Final
 
-from pressure import PressureError, PressureWarning, QueueDoesNotExistError, QueueInUseError
+from redis import ResponseError
+
+from pressure import (
+    MalformedQueueError,
+    PressureError,
+    PressureWarning,
+    QueueDoesNotExistError,
+    QueueInUseError,
+)
 
 from ...judging.environment import Environment, Failure, expect, expect_error
 from ...wire.gate import Act, Gate, Instead, full_memory, loading, no_scripts
@@ -109,12 +117,14 @@ class Attempt:
         stored: how many values it has put, as far as it says.
         error: what it raised.
         told: what the error and warnings say, with notes.
+        looks: whether a look at the queue is told, after others have changed what the operation may have watched.
     """
 
     got: list[bytes]
     stored: int
     error: Exception | None
     told: str
+    looks: bool = True
 
 
 def attempted(operation: Operation, queue: Any) -> Attempt:
@@ -148,9 +158,24 @@ def attempts(
                 queue.create()
                 queue.put_many(THERE)
                 gate.arm(moment, act)
-                yield moment, attempted(operation, queue)
-                if gate.disarm() < moment:
+                attempt, sent = attempted(operation, queue), gate.disarm()
+                yield moment, replace(attempt, looks=looks(env, queue))
+                if sent < moment:
                     return
+
+
+def looks(env: Environment, queue: Any) -> bool:
+    """Whether a look at a queue is told after others have changed all its keys."""
+    for suffix in SUFFIXES:
+        env.redis.expire(env.queue_key(suffix), int(LONG))
+        env.redis.persist(env.queue_key(suffix))
+    try:
+        queue.stats()
+    except (MalformedQueueError, QueueDoesNotExistError):
+        return True
+    except Exception:  # no look ends by another
+        return False
+    return True
 
 
 def expect_lawful(
@@ -168,6 +193,10 @@ def expect_lawful(
         waiting, unacked, rejected = (elements(env, suffix) for suffix in lists)
         flow = [*attempt.got, *rejected, *unacked, *waiting]
         expect(flow, [*THERE, *operation.puts[: attempt.stored]], "all messages, the oldest first")
+    if attempt.error is None and operation.takes and spoiled != ":unacked":
+        expect(
+            length(env, ":unacked"), 0, "messages that are not acknowledged after an operation that was done"
+        )
     is_freed = is_freed or spoiled in {":producer", ":consumer"}
     if attempt.error is None and not is_freed and (operation.puts or operation.takes):
         is_told = "refused to count" in attempt.told
@@ -323,6 +352,78 @@ def tells_what_became_of_a_message(env: Environment) -> None:
 
 
 @check("decided.refused")
+def what_a_user_may_not_run(env: Environment) -> None:
+    """A message that the server refuses is not counted, though a script has counted it before."""
+    redis: Any = env.redis
+    user, at = env.key("user"), env.address
+    for command in ("LPUSH", "INCRBY"):
+        try:
+            redis.execute_command("ACL", "SETUSER", user, "on", "nopass", "~*", "&*", "+@all", f"-{command}")
+        except ResponseError:
+            return  # the server has no users
+        queue: Any = env.created()
+        for value in THERE:
+            queue.put(value)
+        try:
+            with our_own(
+                env, "jobs", url=f"redis://{user}:x@{at.host}:{at.port}/{at.db}", prefix=env.prefix
+            ) as theirs:
+                for operate in (partial(theirs.put, b"v"), partial(theirs.put_many, MORE)):
+                    env.start(operate).expect_error(PressureError, f"a Put by a user who may not {command}")
+                    expect(
+                        (elements(env, ""), counters(env)),
+                        (THERE, [2, 3, 0, 0]),
+                        f"values and counters, no {command}",
+                    )
+                    queue.repair(force=True)
+            queue.delete()
+        finally:
+            redis.execute_command("ACL", "DELUSER", user)
+
+
+@check("decided.refused")
+def a_mark_that_cannot_go_back(env: Environment) -> None:
+    """A Get was woken by a close; what comes until its next message is returned, with a warning."""
+    for value in (b"v", None):
+
+        def come(value: bytes | None = value) -> None:
+            spoil(env, ":closed")
+            if value is not None:
+                env.redis.lpush(env.queue_key(), value)
+
+        env.redis.delete(*map(env.queue_key, SUFFIXES))
+        queue, gate = env.gated()
+        queue.create()
+        getting = env.start(partial(attempted, OPERATIONS["get"], queue))
+        env.until_blocked(1)
+        gate.arm(1, come)
+        env.redis.lpush(env.queue_key(":closed"), 0, 0)
+        attempt = getting.finish("a Get that a close has woken")
+        expect((attempt.got, attempt.error is None), ([value], True) if value else ([], False), "what it got")
+        expect(
+            "a mark of the close could not be put back" in attempt.told, True, f"what is told: {attempt.told}"
+        )
+
+
+@check("decided.reliable-done")
+def settles_the_oldest(env: Environment) -> None:
+    """Others have moved messages to the same list meanwhile."""
+    for ends, others in product(("well", "rejected"), range(3)):
+        with our_own(env, "jobs", url=env.address.url, prefix=env.prefix) as queue:
+            queue.create()
+            queue.put_many([b"ours", *MORE])
+            with queue.receive() as message:
+                for _ in range(others):
+                    env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
+                if ends == "rejected":
+                    message.reject()
+            seen = [elements(env, suffix) for suffix in (":unacked", ":rejected", "")]
+            wanted = [[*MORE[:others]], [b"ours"] * (ends == "rejected"), [*MORE[others:]]]
+            expect(seen, wanted, f"what is received, rejected, and waits, with {others} messages of others")
+            queue.delete()
+
+
+@check("decided.refused")
 def scripts_are_refused_at_a_moment(env: Environment) -> None:
     """Plain commands go on from there, and nothing is to be told."""
     for name, operation in OPERATIONS.items():
@@ -376,6 +477,7 @@ def roles_are_freed_at_any_moment(env: Environment) -> None:
             for moment, attempt in attempts(env, operation, free, lease=lease):
                 with described(f"{name}, with its role freed before message {moment}", attempt):
                     expect_lawful(env, operation, attempt, None, is_freed=True)
+                    expect(attempt.looks, True, "whether a look is told after it, whatever it has watched")
 
 
 @check("decided.lease")

@@ -9,8 +9,9 @@ from typing import Any
 from pressure import ItemLostError, QueueEmptyError, ServerReplyError
 
 from ...judging.environment import PATIENCE, Environment, expect, expect_error
+from ...wire.gate import Instead, no_scripts
 from ..dying import every_death, moments_of
-from ..large import claim_and_complete
+from ..large import LARGE, claim_and_complete, gist
 from ..registry import check
 from ..state import LONG, MishapError, claimed, datas, during, server_time
 from . import IN_PROGRESS, ITEMS, expect_counted, noted, patterns
@@ -425,6 +426,25 @@ def more_than_one_look_are_reaped(env: Environment) -> None:
         expect((pending(env), processing(env)), ([b"old"] * pairs, [b"young"] * pairs), "both lists")
         expect(claims_of(env).get(b"young"), float(now), "the time of what stays")
         expect(b"old" in claims_of(env), False, "whether what went back has a time")
+
+
+@check("backup.reaper")
+def scripts_are_refused_between_two_looks(env: Environment) -> None:
+    """A script looks at 16 MB at a time. Plain commands put back the rest, and the order is that of the claims."""
+    items = [b"first", b"second", LARGE[2], LARGE[2][::-1]]
+    queue, gate = env.gated_kind("BackupQueue")
+    for moment, wanted in ((2, 4), (3, 2)):
+        forget(env)
+        queue.push(b"waits")
+        queue.requeue_stale(0)  # it knows its kind then, and the server the script
+        env.redis.lpush(env.key("jobs:processing"), *items)
+        env.redis.zadd(env.key("jobs:claims"), dict.fromkeys(items, 1))
+        gate.arm(moment, Instead(no_scripts))
+        back, sent = datas(queue.requeue_stale(LONG)), gate.disarm()
+        expect(list(map(gist, back)), list(map(gist, items)), f"what goes back, refused at message {moment}")
+        expect((pending(env) == [*items, b"waits"], processing(env)), (True, []), "whether all wait, or not")
+        expect(sent, 2 if env.flavour == "plain" else wanted, f"messages of a reaper, refused at {moment}")
+        queue, gate = env.gated_kind("BackupQueue")
 
 
 @check("backup.never-lost")

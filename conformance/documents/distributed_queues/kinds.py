@@ -130,6 +130,34 @@ def kinds_are_marked(env: Environment) -> None:
 
 
 @check("kinds.apart")
+def looks_mark_nothing(env: Environment) -> None:
+    """A list that another program made is either kind's until something is added or taken."""
+    for kind, (class_name, _, take) in USES.items():
+        queue = env.kind(class_name)
+        looks = (queue.info, queue.inspect) if kind == "reliable" else (queue.length, queue.peek)
+        for look in (*looks, *((queue.in_progress,) if kind == "backup" else ())):
+            clear(env)
+            if kind == "reliable":
+                take(queue)
+            else:
+                env.redis.lpush(env.key("jobs"), "another program's")
+            before = env.redis.keys(f"{env.prefix}*")
+            look()
+            expect(env.redis.keys(f"{env.prefix}*"), before, f"keys after a look at a {kind} queue")
+
+
+@check("kinds.apart")
+def what_a_wait_takes_is_marked(env: Environment) -> None:
+    """As long as there is a list to mark."""
+    for number, mark in ((1, None), (2, b"backup")):
+        clear(env)
+        claiming = env.start_blocked(partial(env.kind("BackupQueue").claim, timeout=10))
+        env.redis.lpush(env.key("jobs"), *range(number))
+        claiming.finish("a claim that waited")
+        expect(env.redis.get(env.key("jobs:kind")), mark, f"the mark after a claim of one of {number}")
+
+
+@check("kinds.apart")
 def the_first_mark_counts(env: Environment) -> None:
     """Another client makes a queue of another kind between any two messages of a push."""
     for (kind, other), moment in product((("backup", "ring"), ("ring", "backup")), range(1, 5)):

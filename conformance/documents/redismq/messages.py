@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -12,11 +12,12 @@ from itertools import count as numbers
 from typing import Any, Final
 from unittest import mock
 
-from pressure import QueueAlreadyExistsError, ServerReplyError
+from pressure import PressureError, QueueAlreadyExistsError, ServerReplyError
 from pressure.kinds.kind import KindContext
 
 from ...judging.capabilities import has_no_reliable_queues
 from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
+from ...wire.gate import Act, Instead, loading
 from ..dying import every_death
 from ..large import LARGE, gist
 from ..registry import CHECKS, Check, check
@@ -87,6 +88,11 @@ def pops_what_it_waited_for(env: Environment) -> None:
                 f"a pop with a timeout of {timeout} s ends after {waited} s",
             )
         for source in (queue, *others):
+            for _ in range(9):  # in part of a millisecond, which another program may write
+                env.redis.zadd(source.keys.delayed, {b"0" * 32 + b":0:part": server_time(env) + 0.5})
+                (found,) = exactly(
+                    1, env.start(pop).finish("a pop until part of a millisecond is over"), "messages"
+                )
             popping = env.start_blocked(pop)
             before = server_time(env)
             ids = source.push(b"v")
@@ -424,6 +430,24 @@ def tells_why_at_some_length(env: Environment) -> None:
         expect(letter.text, "." * min(length, 1000), f"what is left of {length} characters")
 
 
+@check("reliable.retry")
+def tells_when_it_was_delayed(env: Environment) -> None:
+    """What is delayed begins with the time in microseconds, which orders what is due at the same time."""
+    queue = made(env, b"v")
+    delays: tuple[Callable[[], object], ...]
+    delays = (lambda: queue.push(b"a", b"b", delay=LONG), lambda: queue.retry(*popped(queue), LONG))
+    for delay in delays:
+        before = server_time(env)
+        delay()
+        members: Any = env.redis.zrange(env.key("jobs:delayed"), 0, -1)
+        env.redis.delete(env.key("jobs:delayed"))
+        for member in members:
+            told = int(member[:16]) // 1000
+            expect(
+                before <= told <= server_time(env), True, f"whether {member} was delayed then: {before} ms"
+            )
+
+
 @module("reliable.redrive", "MQ.PUSH", level="decided")
 def redrives(env: Environment) -> None:
     """What is dead can be put into the queue again."""
@@ -451,6 +475,15 @@ def groups(env: Environment) -> None:
         told = [each.info().undelivered for each in (queue, audit)]
         expect(told, [0, 1], "messages that wait for one group, and for the other")
     expect(datas(popped(audit)), [b"1"], "what another group gets")
+
+
+@check("reliable.groups")
+def the_dead_of_another_group_stay(env: Environment) -> None:
+    queue = dead_of(env, b"1", b"2")
+    env.redis.xgroup_create(env.key("jobs:dead"), "audit", "0")
+    expect((queue.redrive(2), counts(queue)[0]), (2, 2), "what is put again")
+    letters = env.kind("ReliableQueue", "jobs:dead", group="audit")
+    expect(datas(popped(letters, 2)), [b"1", b"2"], "the dead that another group gets")
 
 
 @module("reliable.several", "MQ.POP", level="decided")
@@ -527,6 +560,76 @@ def what_was_recovered_is_returned(env: Environment) -> None:
         queue.recover(0, 5)
 
 
+ANY: Final[dict[str, Callable[[Any, Any, Any], object]]] = {
+    "pop": lambda queue, _, __: datas(queue.pop(5, block=False)),
+    "pop_any": lambda queue, other, _: datas(each for _, each in queue.pop_any(other, count=9, block=False)),
+    "push": lambda queue, *_: queue.push(b"a", b"b"),
+    "push later": lambda queue, *_: queue.push(b"a", b"b", delay=LONG),
+    "retry": lambda queue, _, message: queue.retry(message, LONG),
+    "recover": lambda queue, *_: queue.recover(0, 5),
+    "heartbeat": lambda queue, _, message: queue.heartbeat(message),
+    "ack": lambda queue, _, message: queue.ack(message),
+    "move_due": lambda queue, *_: queue.move_due(),
+    "redrive": lambda queue, *_: queue.redrive(2),
+}
+"""What is done to a queue, to another one and with a message that is delivered, by its name."""
+
+
+@check("reliable.never-lost")
+def is_refused_at_any_moment(env: Environment) -> None:
+    """No message is lost, and no error is raised that is none of a queue."""
+    for name in ANY:
+        at_each_message(env, name, Instead(loading))
+
+
+@check("reliable.never-lost")
+def a_lost_connection_tells_what_was_delivered(env: Environment) -> None:
+    for name in ("pop", "pop_any"):
+        at_each_message(env, name, "lose-message")
+
+
+def at_each_message(env: Environment, name: str, act: Act) -> None:
+    """Something happens at each message of an operation, with keys of its own each time."""
+    for moment in numbers(1):
+        with Environment(env.address, env.client) as own:
+            own.of_kinds = env.of_kinds
+            if is_over_at(own, moment, act, name):
+                break
+
+
+def is_over_at(env: Environment, moment: int, act: Act, name: str) -> bool:
+    """Whether an operation is over before something happens at a message; fails if it does not end as it should."""
+    dead_of(env, b"5", b"6")
+    one, other = made(env, b"1", b"2"), env.kind("ReliableQueue", "other")
+    one.push(b"4", b"3", delay=LONG)
+    pass_time(env, LONG)
+    (message,) = popped(one)
+    other.push(b"7")
+    queue, gate = env.gated_kind("ReliableQueue")
+    second = env.kind("ReliableQueue", "other", url=gate.url)
+    gate.arm(moment, act)
+    got: Any = []
+    told: BaseException | str = "nothing"
+    try:
+        got = ANY[name](queue, second, message)
+    except PressureError as error:
+        got, told = list(getattr(error, "taken", ())), error
+    sent, several = gate.disarm(), (one, other, env.kind("ReliableQueue", "jobs:dead"))
+    there = [each.message for queue in several for each in queue.pending()]
+    what = f"{name}, {act} at message {moment}, {told!r} raised"
+    if act == "lose-message":
+        expect(
+            sorted(got),
+            sorted(each.data for each in there if each.id != message.id),
+            f"what is told of {what}",
+        )
+    total = len({each.data for each in there}) + sum(
+        sum(counts(each)) - counts(each)[1] for each in several[:2]
+    )
+    expect(total >= (6 if name == "ack" else 7), True, f"{total} messages are left of 7 after {what}")
+    return sent < moment
+
+
 @check("reliable.heartbeat")
 def beats_at_once(env: Environment) -> None:
     """Within the millisecond of the delivery, which some of many are."""
@@ -567,7 +670,7 @@ def waits_longer_and_longer(env: Environment) -> None:
 @check("reliable.worker")
 def works_on_what_is_idle_first(env: Environment) -> None:
     queue = made(env, b"1", b"2", b"3", b"4")
-    popped(queue)
+    popped(queue, 2)
     seen: list[tuple[bytes, int]] = []
     env.until(lambda: all(each.idle > 0 for each in queue.pending()), "had time passed")
 
@@ -575,8 +678,36 @@ def works_on_what_is_idle_first(env: Environment) -> None:
         seen.append((message.data, message.deliveries))
 
     done = [queue.work(handle, min_idle=0, max_messages=most, until_empty=True) for most in (1, 2, 5)]
-    wanted = [(b"1", 2), (b"2", 1), (b"3", 1), (b"4", 1)]
+    wanted = [(b"1", 2), (b"2", 2), (b"3", 1), (b"4", 1)]
     expect((seen, done), (wanted, [1, 2, 1]), "messages, and how many went well")
+
+
+WRONG: Final[tuple[tuple[str, tuple[object, ...], Mapping[str, object]], ...]] = (
+    *((f"{name}", ("1-1", 1), {}) for name in ("ack", "heartbeat", "push")),
+    *((f"{name}", (no_id,), {}) for name in ("cancel", "retry") for no_id in ("1-1", None)),
+    ("retry", (b"1-1",), {}), ("work", (None,), {}), ("pop", ("1",), {}), ("recover", ("1",), {}), ("redrive", ("1",), {}),
+    *((name, (0,), {}) for name in ("pop", "pop_nowait", "dead", "redrive")),
+    *((name, (0, 0), {}) for name in ("recover", "inspect", "pending")), ("recover", (-1,), {}), ("pop_any", (), {"count": 0}),
+    *(("work", (print,), {"heartbeat": beat, "min_idle": 2}) for beat in (0, -1, 2, 3)),
+)  # fmt: skip
+"""Methods and arguments that they refuse."""
+
+
+@check("reliable.worker")
+def wrong_arguments_are_refused(env: Environment) -> None:
+    """Before anything is done; and a heartbeat that comes before a message is idle is right."""
+    queue = made(env, b"v")
+    for name, arguments, options in WRONG:
+        error = env.start(partial(getattr(queue, name), *arguments, **options)).error(name)
+        expect(
+            isinstance(error, TypeError | ValueError), True, f"{name} of {arguments}, {options}: {error!r}"
+        )
+    expect(counts(queue), (1, 0, 0, 0), "undelivered, delivered, delayed, dead")
+    done = [
+        queue.work(lambda _: None, heartbeat=beat, min_idle=2, until_empty=True)
+        for beat in (0.5, 1, 1.9, None)
+    ]
+    expect(done, [1, 0, 0, 0], "messages that went well")
 
 
 @check("reliable.worker")

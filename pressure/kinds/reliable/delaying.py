@@ -16,7 +16,7 @@ from pressure.kinds.kind_check import creating, modifying
 from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.notes import beginning_of, parts_of, place_of, pushed_later
 from pressure.kinds.reliable.operations import TOGETHER, QueueState
-from pressure.protocol.operation import Command, Operation, Reply
+from pressure.protocol.operation import Command, Operation, Reply, with_taken
 from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 
 
@@ -98,5 +98,6 @@ def due_by_transaction(
         (state.backend.pushed_id(r), *parts_of(member)[1:]) for r, member in zip(replies, due, strict=False)
     ]
     if rest := state.backend.after_push(lane.queue, known):
-        yield from execute(*rest)
+        delivered = [parts_of(member)[0] for member in due] if then else []
+        yield from with_taken(delivered, execute(*rest))
     return len(due), at, replies[2 * len(due) :]

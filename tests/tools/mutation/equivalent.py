@@ -47,6 +47,9 @@ COUNTERS: Final = "pressure/protocol/counters.py"
 GET: Final = "pressure/protocol/get.py"
 MODULE: Final = "pressure/kinds/reliable/module.py"
 RELIABLE: Final = "pressure/kinds/reliable/operations.py"
+PUT: Final = "pressure/protocol/put.py"
+HEALING: Final = "pressure/protocol/healing.py"
+WORKER: Final = "pressure/kinds/reliable/worker.py"
 SIZES: Final = "pressure/protocol/sizes.py"
 FREE: Final = "pressure/protocol/lua.py"
 POPPING: Final = "pressure/kinds/reliable/popping.py"
@@ -80,6 +83,11 @@ _ZERO: Final = "it makes a difference for 0 only, which is added, or is nothing 
 _NOW: Final = "no moment is exactly that one"
 _NEARER: Final = "the items are the same from either end"
 _ROOM_OF_SCRIPTS: Final = "a value of exactly this length may be put by a script or by plain commands"
+_EITHER: Final = (
+    "the reply is only asked whether it is 0, or bytes, and of an empty or missing list both say 0"
+)
+_PARTS: Final = "it only says how much is sent at a time, and a byte more or less is no difference"
+_TOKENS: Final = "a token has no value, and the list no order"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
@@ -180,6 +188,18 @@ EQUIVALENT: Final = (
     Equivalent(RELIABLE_QUEUE, "return found[0]", ("return found[-1]",), "one message is popped"),
     Equivalent(POPPING, "yield from _deliver_plain(ctx, state, most, 0 if more or not state.due_first else max(share, 1))", ("yield from _deliver_plain(ctx, state, most, 0 if more or not state.due_first else max(share, 0))",), "where due messages come first, their share of one message is one"),
     Equivalent(POPPING, "if found or left is None or left > 0:", ("if found or left is None or left > 1:", "if found or left is None or left >= 0:"), "what is due is asked again by whoever moves it"),
+    Equivalent(RECEIVING, '(b"EXISTS", keys.closed),', ('(b"LLEN", keys.closed),',), _EITHER),
+    Equivalent(PUT, 'pop: Command = (b"LLEN" if hold.token else b"RPOP", ctx.keys.not_full)', ('pop: Command = (b"EXISTS" if hold.token else b"RPOP", ctx.keys.not_full)',), _EITHER),
+    Equivalent(PUT, 'pop: Command = (b"LLEN" if hold.token else b"RPOP", ctx.keys.not_full)', ('pop: Command = (b"LLEN" if hold.token else b"LPOP", ctx.keys.not_full)',), _TOKENS),
+    Equivalent(SCRIPTS, "if sum(map(len, some)) <= _MOST_PUT_BYTES:", ("if sum(map(len, some)) < _MOST_PUT_BYTES:",), "the loop below adds values up to this number of bytes, too"),
+    Equivalent(SCRIPTS, "size, last = 0, self.stored", ("size, last = 1, self.stored", "size, last = -1, self.stored"), _PARTS),
+    Equivalent(SCRIPTS, "if chunk and len(chunk[0]) > MOST_BYTES:  # of several, each is shorter", ("if chunk and len(chunk[-1]) > MOST_BYTES:  # of several, each is shorter",), "several values are each shorter, and of one the first is the last"),
+    Equivalent(FREE, "if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end", ("if not held and call('EXISTS', free) == 0 then return 'busy', call('GET', holder) end",), _EITHER),
+    Equivalent(RELIABLE_LUA, "if #ms ~= #last_ms then return #ms > #last_ms end", ("if #ms ~= #last_ms then return #ms >= #last_ms end",), "they are not equal there"),
+    Equivalent(HEALING, "return now - last.since >= first or (not deadline.waits and now - ctx.server.last_probe >= first)", ("return now - last.since > first or (not deadline.waits and now - ctx.server.last_probe >= first)", "return now - last.since >= first or (not deadline.waits and now - ctx.server.last_probe > first)"), _NOW),
+    Equivalent(HEALING, "return now - last.since >= liveness.PROBE_INTERVAL", ("return now - last.since > liveness.PROBE_INTERVAL",), _NOW),
+    Equivalent(HEALING, "return 0 <= left_ms <= _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000", ("return 0 < left_ms <= _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000", "return 0 <= left_ms < _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000"), _NOW),
+    Equivalent(WORKER, "return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 62), most)", ("return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 61), most)", "return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 63), most)"), "no server keeps a delay of so many seconds"),
     Equivalent(POPPING, "if len(state) == 1:", ("if len(state) == 0:",), "one queue may be popped as several are"),
 )  # fmt: skip
 

@@ -123,7 +123,7 @@ def says_nothing(node: ast.AST) -> Iterator[ast.AST]:
 
 def operator_between(left: ast.AST, right: ast.AST, places: Places, name: str) -> Iterator[Change]:
     start, end = places.span(left)[1], places.span(right)[0]
-    found = re.search(r"is not\b|not in\b|[a-z]+|[=!<>]=|//|<<|>>|[-+*/%<>&|^]", places.text[start:end])
+    found = re.search(r"is not\b|not in\b|[a-z]+|[=!<>]=|//|\*\*|<<|>>|[-+*/%<>&|^]", places.text[start:end])
     for instead in INSTEAD.get(found[0], ()) if found else ():
         yield start + found.start(), start + found.end(), instead, name  # type: ignore[union-attr]
 

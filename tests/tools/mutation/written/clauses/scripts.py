@@ -17,6 +17,13 @@ LUA: Final = "pressure/protocol/lua.py"
 
 SCRIPTS: Final = (
     Mutant(
+        "runs no script, as where none is allowed",
+        "pressure/protocol/scripts.py",
+        "    if not server.scripts or max(",
+        "    if server.scripts or max(",
+        ("decided.round-trips",),
+    ),
+    Mutant(
         "has a script keep the role of a client that does not wait for a message",
         LUA,
         "    if wait then take() end\n    keep = wait\n",
