@@ -684,7 +684,7 @@ def works_on_what_is_idle_first(env: Environment) -> None:
 
 WRONG: Final[tuple[tuple[str, tuple[object, ...], Mapping[str, object]], ...]] = (
     *((f"{name}", ("1-1", 1), {}) for name in ("ack", "heartbeat", "push")),
-    *((f"{name}", (no_id,), {}) for name in ("cancel", "retry") for no_id in ("1-1", None)),
+    *((f"{name}", (no_id,), {}) for name in ("cancel", "retry") for no_id in ("1-1", bytearray(b"1-1"))),
     ("retry", (b"1-1",), {}), ("work", (None,), {}), ("pop", ("1",), {}), ("recover", ("1",), {}), ("redrive", ("1",), {}),
     *((name, (0,), {}) for name in ("pop", "pop_nowait", "dead", "redrive")),
     *((name, (0, 0), {}) for name in ("recover", "inspect", "pending")), ("recover", (-1,), {}), ("pop_any", (), {"count": 0}),
