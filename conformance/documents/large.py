@@ -15,6 +15,9 @@ LARGE: Final = tuple(
 )
 """Values beyond the usual buffers of sockets and servers, of all bytes."""
 
+HUGE: Final = b"." * ((16 << 20) + 1)
+"""A value beyond what our clients take at a time in several."""
+
 MANY: Final = 100_000
 
 

@@ -24,8 +24,6 @@ def renew(ctx: Context, names: Collection[bytes]) -> Operation[None]:
     keys = (ctx.keys.producer, ctx.keys.consumer)
     _, *holders = yield Batch(((b"WATCH", *keys), *((b"GET", key) for key in keys)))
     ours = [key for key, holder in zip(keys, holders, strict=True) if holder in names]
-    if not ours:
-        yield Batch(((b"UNWATCH",),))
-        return
     work: tuple[Command, ...] = tuple((b"PEXPIRE", key, ctx.lease_ms) for key in ours)
-    yield Batch(atomic(*work))
+    if work:  # else nothing is unwatched: each attempt has a connection of its own
+        yield Batch(atomic(*work))

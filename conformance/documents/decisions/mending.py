@@ -262,6 +262,32 @@ def ends_when_it_is_deleted_meanwhile(env: Environment) -> None:
 
 
 @check("decided.repair-corrects")
+def ends_when_a_holder_changes_meanwhile(env: Environment) -> None:
+    """Another client takes the role over before any message of a repair, which frees one holder or the other, or none."""
+    gone = "did not free the producer role: its holder changed during the repair"
+    for moment in numbers(1):
+        gate = env.using(Gate(env.address))
+        with our_own(env, "jobs", url=gate.url, prefix=env.prefix) as queue:
+            queue.create()
+            take(env, "producer", b"other")
+            gate.arm(moment, lambda: take(env, "producer", b"another"))
+            report = queue.repair(force=True)
+            is_over = gate.disarm() < moment
+            freed = [f"freed the producer role, held by {holder}" for holder in ("other", "another")]
+            expect(
+                (len(report.done), report.left) in ((1, ()), (0, (gone,))),
+                True,
+                f"{report}, changed at {moment}",
+            )
+            expect(report.done in ((), *((each,) for each in freed)), True, f"{report}, changed at {moment}")
+            expect(is_over and report.done != (freed[0],), False, f"{report}, not changed")
+            queue.repair(force=True)
+            queue.delete()
+            if is_over:
+                break
+
+
+@check("decided.repair-corrects")
 def touches_nothing_that_is_held(env: Environment) -> None:
     """What the holder of a role will change is not changed by a repair."""
     with impatient(), refilled(env, 0, VALUES) as queue:

@@ -19,7 +19,7 @@ from ...judging.capabilities import has_no_reliable_queues
 from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
 from ...wire.gate import Act, Instead, loading
 from ..dying import every_death
-from ..large import LARGE, gist
+from ..large import HUGE, LARGE, gist
 from ..registry import CHECKS, Check, check
 from ..state import LONG, MishapError, datas, server_time
 from . import module
@@ -711,6 +711,17 @@ def wrong_arguments_are_refused(env: Environment) -> None:
 
 
 @check("reliable.worker")
+def beats_while_it_works(env: Environment) -> None:
+    queue, other = made(env, b"v"), env.kind("ReliableQueue")
+
+    def handle(_: Any) -> None:
+        (before,) = other.pending()
+        env.until(lambda: other.pending()[0].since > before.since, "was there a heartbeat")
+
+    expect(queue.work(handle, heartbeat=0.01, min_idle=LONG, until_empty=True), 1, "messages that went well")
+
+
+@check("reliable.worker")
 def does_not_count_what_another_acknowledged(env: Environment) -> None:
     queue = made(env, b"1", b"2", b"3")
 
@@ -747,6 +758,9 @@ def large_messages_are_delivered(env: Environment) -> None:
     found = popped(queue, 2)
     expect([gist(each.data) for each in found], list(map(gist, LARGE[:2])), "what is popped")
     expect(len(queue.ack(*found)), 2, "messages acknowledged")
+    queue.push(HUGE, HUGE[:-1])
+    for wanted in (HUGE, HUGE[:-1]):
+        expect([gist(each.data) for each in popped(queue)], [gist(wanted)], "what is popped, one at a time")
 
 
 STREAMS_ONLY: Final = {

@@ -88,6 +88,7 @@ _EITHER: Final = (
 )
 _PARTS: Final = "it only says how much is sent at a time, and a byte more or less is no difference"
 _TOKENS: Final = "a token has no value, and the list no order"
+_IDS: Final = "no message has an id that small"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
@@ -200,6 +201,13 @@ EQUIVALENT: Final = (
     Equivalent(HEALING, "return now - last.since >= liveness.PROBE_INTERVAL", ("return now - last.since > liveness.PROBE_INTERVAL",), _NOW),
     Equivalent(HEALING, "return 0 <= left_ms <= _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000", ("return 0 < left_ms <= _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000", "return 0 <= left_ms < _SUSPECT_FOR_MS - liveness.PROBE_INTERVAL * 1000"), _NOW),
     Equivalent(WORKER, "return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 62), most)", ("return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 61), most)", "return lambda deliveries: min(first * 2 ** min(max(deliveries, 1) - 1, 63), most)"), "no server keeps a delay of so many seconds"),
+    Equivalent(MODULE, 'def push_command(self, key: bytes, data: bytes, deliveries: int = 0, note: bytes = b"") -> Command:', ('def push_command(self, key: bytes, data: bytes, deliveries: int = -1, note: bytes = b"") -> Command:', 'def push_command(self, key: bytes, data: bytes, deliveries: int = 1, note: bytes = b"") -> Command:'), "the command has no deliveries"),
+    Equivalent(STREAM, 'return ((b"XGROUP", b"CREATE", keys.queue, keys.group, 0, b"MKSTREAM"),)', ('return ((b"XGROUP", b"CREATE", keys.queue, keys.group, 1, b"MKSTREAM"),)',), _IDS),
+    Equivalent(STREAM, '(reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 0),))', ('(reply,) = yield Batch(((b"XGROUP", b"CREATE", keys.queue, keys.group, 1),))',), _IDS),
+    Equivalent(RELIABLE_LUA, "redis.call('XGROUP', 'CREATE', key, group, 0)", ("redis.call('XGROUP', 'CREATE', key, group, 1)",), _IDS),
+    Equivalent(RELIABLE_LUA, "return {now, redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or false, due, rest}", ("return {now, redis.call('ZRANGE', delayed, 0, 1, 'WITHSCORES')[2] or false, due, rest}",), "only the first of them is looked at"),
+    Equivalent(REAPING, "if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -1} end", ("if #first == 1 or tonumber(first[2]) ~= 0 then return {back, -1} end",), "where there is none, it has no number either, which is not 0") ,
+    Equivalent(RELIABLE, "state.due_first = True", ("state.due_first = False", "pass"), "a message that is due and one that waits take turns, whichever comes first"),
     Equivalent(POPPING, "if len(state) == 1:", ("if len(state) == 0:",), "one queue may be popped as several are"),
 )  # fmt: skip
 
