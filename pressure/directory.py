@@ -3,7 +3,7 @@
 The first process that uses a queue of a directory runs the server, on a thread; others connect to it. When
 that process ends, the next process that opens a connection runs the server (``miniredis.join``). Commands
 that the old server had not begun are sent to the new one, under the same hold; see
-``PooledExecution.goes_on``.
+``PooledExecution.accept_end``.
 
 Rules:
     - miniredis is imported when such a URL is used, and not before.

@@ -249,14 +249,14 @@ class _Execution(PooledExecution[T]):
 
     def _exchanged(self, step: Batch) -> list[Reply]:
         end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
-        data, count = self.packed(step)
         while True:
+            data, count = self.packed(step)
             connection: Connection = self.connection
             self._scope.begin_wait(self.timeout_of(step), end_wait)
             try:
                 replies = connection.exchange(data, count, self._scope)
             except NotDoneError:
-                if not self.goes_on:
+                if not self.accept_end():
                     raise
             else:
                 if not self.accept_move(step, replies):

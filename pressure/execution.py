@@ -23,6 +23,7 @@ from pressure.discovery import WRONG_SERVER
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
 from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections
 from pressure.pool import BaseCheckout
+from pressure.protocol.commands import ELSEWHERE
 from pressure.protocol.operation import Batch, Command, NewHold, Operation, Pause, Reply, Step, T, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 
@@ -37,9 +38,6 @@ _HARMLESS: Final = frozenset(
     b"OBJECT PTTL SCAN TIME TYPE UNWATCH WATCH XINFO XLEN XPENDING XRANGE XREAD XREVRANGE "
     b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
-
-#: Error codes of a node of a cluster that has executed nothing: keys have moved, or are being moved.
-_ELSEWHERE: Final = frozenset({"MOVED", "ASK", "TRYAGAIN"})
 
 #: Seconds until a step is sent again whose keys are being moved.
 MOVING: Final = 0.05
@@ -228,18 +226,21 @@ class PooledExecution(Execution[T]):
 
     def packed(self, step: Batch) -> tuple[bytes, int]:
         """The bytes of a step that is about to be sent, and how many replies there will be."""
-        self._watched, self._watches = self._watches, watches_after(step.commands, self._watches)
+        self._watched = self._watches and not unwatches_first(step.commands)
+        self._watches = watches_after(step.commands, self._watches)
         if self.member.lock is not None and isinstance(step, Wait):
             step = as_poll(step)
         return super().packed(step)
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether to send the current step again after its server ended without executing it.
+    def accept_end(self) -> bool:
+        """Prepare to send the step again, as its server ended without executing it; False if it is not to be.
 
         Another process runs the server then.
         """
-        return self._has_heirs and self._may_send_again
+        if not self._has_heirs or not self._may_send_again:
+            return False
+        self._forget_step()
+        return True
 
     @property
     def _may_send_again(self) -> bool:
@@ -259,12 +260,16 @@ class PooledExecution(Execution[T]):
         return bool(_refusals(step, replies)) and self._accept_refusal()
 
     def _accept_refusal(self) -> bool:
-        """Undo what ``packed`` has noted of a step that was refused; False if that happens for too long."""
+        """Prepare to send a step again that was refused; False if that happens for too long."""
         self._refused_steps += 1
         if not self._may_send_again or self._refused_steps * MOVING > self._reply_timeout:
             return False
-        self._changed, self._watches = self._had_changed, self._watched
+        self._forget_step()
         return True
+
+    def _forget_step(self) -> None:
+        """Undo what ``packed`` has noted of a step that was not executed."""
+        self._changed, self._watches = self._had_changed, False
 
     def advance(self, replies: list[Reply]) -> None:
         """Hand in the replies to ``step``."""
@@ -332,9 +337,9 @@ def _refusals(step: Batch, replies: list[Reply]) -> frozenset[str]:
     if ServerReplyError not in map(type, replies):
         return frozenset()
     codes = [reply.code if isinstance(reply, ServerReplyError) else "" for reply in replies]
-    refused = _ELSEWHERE.intersection(codes)
+    refused = ELSEWHERE.intersection(codes)
     nothing_done = codes[-1] == "EXECABORT" or all(
-        code in _ELSEWHERE or command[0] in _HARMLESS
+        code in ELSEWHERE or command[0] in _HARMLESS
         for code, command in zip(codes, step.commands, strict=True)
     )
     return refused if nothing_done else frozenset()
@@ -348,6 +353,11 @@ def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
         elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
             before = False
     return before
+
+
+def unwatches_first(commands: tuple[Command, ...]) -> bool:
+    """Whether it makes no difference to these commands which keys were watched before them."""
+    return next((name for name, *_ in commands if name in (b"EXEC", b"UNWATCH")), b"") == b"UNWATCH"
 
 
 def is_wrong_server(error: ServerReplyError) -> bool:

@@ -91,12 +91,12 @@ class _Execution(AsyncExecution[T]):
         return await unbroken(self._exchanged(step), self._on_cancel, self.timeout_of(step))
 
     async def _exchanged(self, step: Batch) -> list[Reply]:
-        data, count = self.packed(step)
         while True:
+            data, count = self.packed(step)
             try:
                 replies = await exchange(self.connection, data, count)
             except NotDoneError:
-                if not self.goes_on:
+                if not self.accept_end():
                     raise
             else:
                 if not self.accept_move(step, replies):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pressure.errors import ServerReplyError
 from pressure.protocol.operation import Batch, Command, Operation, Reply, Wait
+
+#: Error codes of a node of a cluster that has executed nothing: keys have moved, or are being moved.
+ELSEWHERE: Final = frozenset({"MOVED", "ASK", "TRYAGAIN"})
 
 
 def blocking(name: bytes, *arguments: bytes, seconds: float, then: tuple[Command, ...] = ()) -> Wait:

@@ -105,7 +105,7 @@ def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[P
         raise is_closed(ctx, CONSUMER)
     if not hold.held:
         raise (yield from lost_role(ctx, hold))
-    popped = yield from wait_for_value(ctx, deadline)
+    popped = yield from wait_for_value(ctx, hold, deadline)
     ctx.server.sizes.note(popped.values)
     return (yield from _pop_more(ctx, hold, popped, most))
 

@@ -228,7 +228,7 @@ def get(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[li
         return None
     if answer.values:
         return answer.values
-    popped = yield from wait_for_value(ctx, deadline)
+    popped = yield from wait_for_value(ctx, hold, deadline)
     values = list(popped.values)
     args = (most - len(values) if popped.size < MOST_BYTES else 0, 0, len(values), popped.size, 0)
     try:

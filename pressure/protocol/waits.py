@@ -18,12 +18,13 @@ from pressure.errors import (
     QueueFullError,
     ServerReplyError,
 )
-from pressure.protocol.commands import attempt, check
+from pressure.protocol.commands import ELSEWHERE, attempt, check
 from pressure.protocol.healing import heal_room
 from pressure.protocol.numbers import bound_in, how_to_set_bound, malformed
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply
 from pressure.protocol.problems import does_not_exist, is_closed, warn
 from pressure.protocol.role import CONSUMER, Hold
+from pressure.protocol.roles import is_ours, lost_role
 
 #: How many replies follow each pop of a value: bound and length (``after_pop``).
 _AFTER: Final = 2
@@ -69,6 +70,8 @@ def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tup
     )
     for seconds in deadline.attempts():
         replies = yield attempt((keys.not_full,), seconds, looks)
+        while (yield from _has_moved(ctx, hold, replies, keys.bound)):
+            replies = yield attempt((keys.not_full,), seconds, looks)
         token, bound, length, free, consumer = replies
         hold.token = token is not None and not isinstance(token, ServerReplyError)
         check(replies)
@@ -84,7 +87,7 @@ def after_pop(ctx: Context) -> tuple[Command, ...]:
     return ((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue))
 
 
-def wait_for_value(ctx: Context, deadline: Deadline) -> Operation[Popped]:
+def wait_for_value(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[Popped]:
     """Wait for one value.
 
     Raises:
@@ -94,7 +97,10 @@ def wait_for_value(ctx: Context, deadline: Deadline) -> Operation[Popped]:
     """
     keys = ctx.keys
     for seconds in deadline.attempts():
-        popped, bound, length = replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
+        replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
+        while (yield from _has_moved(ctx, hold, replies)):
+            replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
+        popped, bound, length = replies
         if isinstance(popped, list) and popped[0] == keys.closed:
             return (yield from _closed_meanwhile(ctx, popped[1], bound))
         if popped is not None and not isinstance(popped, ServerReplyError):
@@ -103,6 +109,25 @@ def wait_for_value(ctx: Context, deadline: Deadline) -> Operation[Popped]:
         if bound is None:
             raise does_not_exist(ctx)
     raise QueueEmptyError(f"queue {keys} is empty")
+
+
+def _has_moved(ctx: Context, hold: Hold, replies: list[Reply], *watched: bytes) -> Operation[bool]:
+    """Whether a wait popped nothing since its keys have moved to another node; then watch them there.
+
+    That node does not know what was watched. So the holder key is read again: another client may have freed
+    the role meanwhile. (Where nothing is watched, the driver itself sends the wait to the other node.)
+
+    Raises:
+        PressureError: The hold has lost the role, or the queue was deleted.
+    """
+    first = replies[0]
+    if not (hold.watched and isinstance(first, ServerReplyError) and first.code in ELSEWHERE):
+        return False
+    yield Batch(((b"UNWATCH",),))
+    _, holder = check((yield Batch(is_ours(ctx, hold, *watched))))
+    if holder != hold.id:
+        raise (yield from lost_role(ctx, hold))
+    return True
 
 
 def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popped]:

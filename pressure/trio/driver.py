@@ -93,8 +93,8 @@ class _Execution(AsyncExecution[T]):
         return replies
 
     async def _exchanged(self, step: Batch) -> list[Reply]:
-        data, count = self.packed(step)
         while True:
+            data, count = self.packed(step)
             exchange = _Exchange()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(exchange.run, self.connection, data, count, self.timeout_of(step))
@@ -102,7 +102,7 @@ class _Execution(AsyncExecution[T]):
             if exchange.error is None:
                 if not self.accept_move(step, exchange.replies):
                     return exchange.replies
-            elif not (isinstance(exchange.error, NotDoneError) and self.goes_on):
+            elif not (isinstance(exchange.error, NotDoneError) and self.accept_end()):
                 raise exchange.error
             with trio.CancelScope(shield=True):
                 await self._checkout.driver.connections.reconnect(self.member)

@@ -21,6 +21,7 @@ from pressure import (
     OutcomeUnknownError,
     Queue,
     QueueDoesNotExistError,
+    QueueInUseError,
     ServerReplyError,
     execution,
 )
@@ -205,9 +206,7 @@ def cluster_of_ours() -> Iterator[miniredis.Cluster]:
         yield made
 
 
-@pytest.mark.parametrize(
-    "flavour", [each for each in FLAVOURS if each != "plain"]
-)  # which watches keys while it waits
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_who_waits_goes_on_at_the_node_to_which_the_slot_moves(
     cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
 ) -> None:
@@ -232,18 +231,50 @@ def test_who_waits_goes_on_at_the_node_to_which_the_slot_moves(
         puts.disconnect()
 
 
-def test_who_watches_keys_while_it_waits_is_told_that_the_slot_has_moved(
-    cluster_of_ours: miniredis.Cluster, task: Callable[[Callable[[], Any]], Task]
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_who_waits_for_a_role_goes_on_at_the_node_to_which_the_slot_moves(
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
 ) -> None:
-    """The other node does not know what was watched."""
-    with FLAVOURS["plain"]("{bar}", url=cluster_of_ours.cluster_url) as queue:
-        queue.create(1)
-        get = task(queue.get)
+    queue = FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url)
+    try:
+        queue.create()
         home = cluster_of_ours.node_of("{bar}")
+        with home.client() as client:
+            client.delete(queue.keys.producer_free)
+        put = task(lambda: queue.put(b"v"))
         home.wait_until(home.blocked_clients)
         move(home)
-        with pytest.raises(ServerReplyError, match="MOVED"):
-            get.result()
+        with cluster_of_ours.node_of("{bar}").client() as client:
+            client.lpush(queue.keys.producer_free, "0")
+        put.result()
+        assert queue.get() == b"v"
+    finally:
+        queue.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("full", "work"), [(0, lambda queue: queue.get()), (1, lambda queue: queue.put(b"v"))]
+)
+def test_who_has_lost_its_role_while_the_slot_moved_is_told(
+    cluster_of_ours: miniredis.Cluster,
+    full: int,
+    work: Callable[[Any], Any],
+    task: Callable[[Callable[[], Any]], Task],
+) -> None:
+    """The other node does not know which keys were watched, so the holder is read there."""
+    with FLAVOURS["plain"]("{bar}", url=cluster_of_ours.cluster_url) as queue:
+        queue.create(1)
+        for _ in range(full):
+            queue.put(b"before")
+        waiting = task(lambda: work(queue))
+        home = cluster_of_ours.node_of("{bar}")
+        home.wait_until(home.blocked_clients)
+        with home.client() as client:
+            for holder in (queue.keys.producer, queue.keys.consumer):
+                client.set(holder, "another")
+        move(home)
+        with pytest.raises(QueueInUseError, match="another"):
+            waiting.result()
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
