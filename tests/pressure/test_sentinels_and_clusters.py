@@ -318,6 +318,27 @@ def test_nothing_was_changed_where_the_node_to_which_the_slot_has_moved_is_gone(
             queue.disconnect()
 
 
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_the_outcome_is_unknown_where_the_reply_of_the_node_to_which_the_slot_has_moved_is_lost(
+    cluster_of_ours: miniredis.Cluster, flavour: str
+) -> None:
+    queue = FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url)
+    try:
+        queue.create(5)
+        queue.put(b"v")
+        move(cluster_of_ours.node_of("{bar}"))
+        command = "RPOP" if flavour == "plain" else "EVALSHA"
+        with (
+            cluster_of_ours.node_of("{bar}").faults.add(
+                command=command, times=1, then=miniredis.faults.lose_reply()
+            ),
+            pytest.raises(OutcomeUnknownError),
+        ):
+            queue.put(b"w")
+    finally:
+        queue.disconnect()
+
+
 def refusals_of(node: miniredis.ClusterNode) -> int:
     """How many requests a node has refused since their keys are on their way."""
     with node.client() as client:
