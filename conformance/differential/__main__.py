@@ -139,59 +139,33 @@ def look(
     player: Player, coverage: Coverage, forms: Sequence[Form], options: argparse.Namespace
 ) -> Found | None:
     """Goes from seed to seed until something differs, or there was enough."""
-    began = time.monotonic()
-    progress = Progress(began, (options.minutes or 0) * 60, options.commands)
-    number = options.seed
-    while not progress.is_over(coverage.total):
+    began, number, found = time.monotonic(), options.seed, None
+
+    def done() -> float:
+        """How much of it is done, from 0 to 1."""
+        spent = (time.monotonic() - began) / 60 if options.minutes else coverage.total
+        return float(spent / (options.minutes or options.commands))
+
+    def show() -> None:
+        """Writes anew the line that tells how far it is."""
+        rate = coverage.total / (time.monotonic() - began)
+        line = f"{min(done(), 1.0):4.0%}  {coverage.total:,} requests, {rate:,.0f}/s "
+        print(f"\r{line}", end="", file=sys.stderr)
+
+    in_terminal = sys.stderr.isatty()
+    while found is None and done() < 1:
         found = converse(
             player,
             *of_seed(forms, number),
             examples=EXAMPLES,
             shorten=not options.as_found,
             largest=options.largest,
-            tick=lambda: progress.show(coverage.total),
+            tick=show if in_terminal else lambda: None,
         )
-        if found:
-            progress.end()
-            return found
         number += 1
-    progress.end()
-    return None
-
-
-class Progress:
-    """A line that tells how far it is."""
-
-    def __init__(self, began: float, seconds: float, requests: int) -> None:
-        self.began = began
-        self.seconds = seconds
-        self.requests = requests
-        self.shown = 0.0
-
-    def is_over(self, sent: int) -> bool:
-        """Whether there was enough."""
-        return self.part(sent) >= 1
-
-    def part(self, sent: int) -> float:
-        """How much of it is done, from 0 to 1."""
-        if self.seconds:
-            return (time.monotonic() - self.began) / self.seconds
-        return sent / self.requests
-
-    def show(self, sent: int) -> None:
-        """Writes the line anew, not too often."""
-        if not sys.stderr.isatty() or time.monotonic() - self.shown < 0.2:
-            return
-        self.shown = time.monotonic()
-        done = min(self.part(sent), 1.0)
-        bar = ("#" * int(done * 30)).ljust(30)
-        rate = sent / (self.shown - self.began)
-        print(f"\r[{bar}] {done:4.0%}  {sent:,} requests, {rate:,.0f}/s ", end="", file=sys.stderr)
-
-    def end(self) -> None:
-        """Leaves the line."""
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
+    if in_terminal:
+        print(file=sys.stderr)
+    return found
 
 
 def summary(coverage: Coverage, used: Counter[str], names: Sequence[str]) -> Iterable[str]:

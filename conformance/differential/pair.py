@@ -22,6 +22,7 @@ from miniredis.engine.keyspace import Database
 from miniredis.engine.version import DEFAULT
 from miniredis.scripting import new_interpreter
 
+from ..judging.limits import pauses
 from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
 from .luck import is_luck
@@ -72,8 +73,6 @@ SHORT: Final = reprlib.Repr()
 SHORT.maxtuple, SHORT.maxstring = 12, 60
 
 ID: Final = re.compile(rb"<id:(\d)>")
-BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
-CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +350,7 @@ class Pair:
         """All that the real server said; CLIENT REPLY has cut the array of an EXEC short, on both."""
         said = b""
         while True:
-            self._blocked_really()  # when it answers that, it has said the other, or 64 KiB of it
+            self._counted_really(b"blocked_clients")  # once it has answered, it has said the other, or 64 KiB
             more = listener.real.take_all()
             if not more:
                 return said
@@ -375,11 +374,10 @@ class Pair:
 
     def _check_rest(self) -> Difference | None:
         blocked = len(self.engine.waiting)
-        theirs = self._blocked_really()
-        deadline = time.monotonic() + PATIENCE
-        while theirs != blocked and time.monotonic() < deadline:
-            theirs = self._blocked_really()
-        if theirs != blocked:
+        for _ in pauses(PATIENCE):
+            if (theirs := self._counted_really(b"blocked_clients")) == blocked:
+                break
+        else:
             return Difference("nobody", b"%d blocked" % blocked, b"%d blocked" % theirs)
         for client in self.rival.those_who_hear(self.clients):
             return Difference(client.name, b"nothing", hear(client))
@@ -388,15 +386,15 @@ class Pair:
     def number_of(self, client: RawConnection) -> int:
         """A client's number on the real server, asked of another: it may not be allowed to ask itself."""
         address = b" addr=127.0.0.1:%d " % client.socket.getsockname()[1]
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        for _ in pauses(PATIENCE):
             for line in self.control.command("CLIENT", "LIST").splitlines():
                 if address in line:
                     return int(line.partition(b" ")[0].removeprefix(b"id="))
         raise AssertionError("the real server does not know its client")
 
-    def _blocked_really(self) -> int:
-        match = BLOCKED.search(self.control.command("INFO", "clients"))
+    def _counted_really(self, clients: bytes) -> int:
+        """A number that INFO tells of the real server's clients."""
+        match = re.search(rb"\r\n%b:(\d+)\r\n" % clients, self.control.command("INFO", "clients"))
         assert match
         return int(match[1])
 
@@ -425,14 +423,8 @@ class Pair:
         ):
             reply = self.control.command(*words)
             assert reply == b"+OK\r\n" or reply.startswith(UNKNOWN), reply
-        deadline = time.monotonic() + PATIENCE
-        while self._others_really():
-            assert time.monotonic() < deadline, "somebody else uses this server"
-
-    def _others_really(self) -> int:
-        match = CONNECTED.search(self.control.command("INFO", "clients"))
-        assert match
-        return int(match[1]) - 1
+        alone = any(self._counted_really(b"connected_clients") == 1 for _ in pauses(PATIENCE))
+        assert alone, "somebody else uses this server"
 
 
 def prelude(steps: list[Step]) -> list[Step]:

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from .model import Facts, History, Operation
 
-__all__ = ["fact_rows", "operation_of", "read", "record_of", "text_of", "words_of", "write"]
+__all__ = ["fact_rows", "operation_of", "read", "record_of", "rows_in", "text_of", "words_of", "write"]
 
 _PLAIN: Final = "-._~:/+"
 _EMPTY: Final = "%"
@@ -111,8 +110,6 @@ def write(history: History, path: Path) -> None:
 def read(*paths: Path) -> History:
     """Reads a history from a file, or from the files that its clients wrote.
 
-    A last line that is not whole is passed over: its writer was killed.
-
     Raises:
         ValueError: a line is not a record.
         OSError: a file cannot be read.
@@ -120,7 +117,7 @@ def read(*paths: Path) -> History:
     operations: dict[tuple[str, int], Operation] = {}
     facts: list[Mapping[str, str]] = []
     for path in paths:
-        for row in _rows(path):
+        for _, row in rows_in(path):
             if isinstance(row, Operation):
                 operations[row.client, row.invoked] = row
             else:
@@ -129,18 +126,23 @@ def read(*paths: Path) -> History:
     return History(ordered, facts_of(facts))
 
 
-def _rows(path: Path) -> Iterator[Operation | Mapping[str, str]]:
-    whole, _, rest = path.read_text(encoding="latin-1").rpartition("\n")
-    for number, line in enumerate(whole.split("\n") if whole else (), 1):
-        try:
-            row = _row(line)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number}: not a record of a history: {line[:80]!r}") from error
-        yield row
-    with suppress(ValueError):
-        yield _row(rest)
+def rows_in(path: Path) -> Iterator[tuple[int, Operation | Mapping[str, str]]]:
+    """The operations and facts in a file, each with the number of its line.
 
+    A last line that is not whole is passed over: its writer was killed.
 
-def _row(line: str) -> Operation | Mapping[str, str]:
-    record: dict[str, Any] = json.loads(line)
-    return record if "fact" in record else operation_of(record)
+    Raises:
+        ValueError: a line is not a record.
+        OSError: the file cannot be read.
+    """
+    with path.open(encoding="latin-1") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record: dict[str, Any] = json.loads(line)
+                row = record if "fact" in record else operation_of(record)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                if line.endswith("\n"):
+                    place = f"{path}, line {number}"
+                    raise ValueError(f"{place}: not a record of a history: {line[:80]!r}") from error
+            else:
+                yield number, row

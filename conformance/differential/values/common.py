@@ -44,15 +44,8 @@ STRINGS: Final = (
 )  # fmt: skip
 TIMES: Final = ("4000000000", "4000000001", "3999999999", "1", "0", "-1", "x", "9223372036854775807")
 MILLISECOND_TIMES: Final = (
-    "4000000000000",
-    "4000000000500",
-    "3999999999999",
-    "1",
-    "0",
-    "-1",
-    "x",
-    "9223372036854775807",
-)
+    "4000000000000", "4000000000500", "3999999999999", "1", "0", "-1", "x", "9223372036854775807",
+)  # fmt: skip
 SPANS: Final = (
     *map(str, range(100_000, 5_100_000, 10_000)),  # hardly any twice: the same again is a moment later
     *("0", "-1", "x", "9223372036854775807", "-9223372036854775808", "") * 150,
@@ -78,25 +71,11 @@ BY_KIND: Final = {
     "double": DOUBLES,
     "string": STRINGS,
     "pattern": (
-        "*",
-        "a*",
-        "?",
-        "[ab]",
-        "[^a]",
-        "\\*",
-        "",
-        "x",
-        "*b*",
-        "a[",
-        "[a-c]",
-        "w_*",
-        "w_*->f",
-        "*->f",
-        "*",
-        "#",
+        "*", "a*", "?", "[ab]", "[^a]", "\\*", "", "x", "*b*", "a[", "[a-c]", "w_*", "w_*->f",
+        "*->f", "*", "#",
     ),
     "unix-time": TIMES,
-}
+}  # fmt: skip
 """Values by the kind of an argument."""
 
 BY_NAME: Final = {
@@ -122,20 +101,7 @@ BY_NAME: Final = {
     "unix-time-milliseconds": MILLISECOND_TIMES,
     "increment": INTEGERS + DOUBLES,
     "operation": ("AND", "OR", "XOR", "NOT", "not", "x"),
-    "offset": (
-        "0",
-        "1",
-        "7",
-        "8",
-        "5",
-        "100",
-        "-1",
-        "x",
-        "#1",
-        "#0",
-        "4294967296",
-        "536870912",
-    ),
+    "offset": tuple("0 1 7 8 5 100 -1 x #1 #0 4294967296 536870912".split()),
     "parameter": ("slowlog-max-len", "databases", "nosuch", "SLOWLOG-MAX-LEN"),
     "password": ("secret", "", "wrong"),
     "pivot": ELEMENTS,

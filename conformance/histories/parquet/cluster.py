@@ -20,10 +20,9 @@ from ..model import Facts
 from ..scope import together
 from .checking import ONE_QUEUE, check_table, pairs_in, unknown_everywhere
 from .columns import FACT, SCHEMA, facts_in, table_of
-from .cuts import Plan, planned
+from .cuts import LIMITS, Limits, Plan, planned
 from .figures import COLUMNS, Figures, added, counts_of
 from .files import require_columns
-from .limits import LIMITS, Limits
 from .pieces import judged_in_pieces
 from .summary import Summary, Total, complete, totalled
 

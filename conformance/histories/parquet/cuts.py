@@ -20,12 +20,29 @@ from .checking import ONE_QUEUE, Judged
 from .columns import FACT
 from .figures import Figures
 from .findings import Finding
-from .limits import Limits
 
-__all__ = ["GETS", "Plan", "planned", "refusal", "values_put", "with_settlements"]
+__all__ = ["GETS", "LIMITS", "Limits", "Plan", "planned", "refusal", "values_put", "with_settlements"]
 
 PUTS: Final = ("put", "put_many")
 GETS: Final = ("get", "get_many")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How work is divided among workers.
+
+    Attributes:
+        part: operations in a task, about.
+        piece: operations in a piece of a large queue, about; a queue of twice as many is large.
+        most: operations of one queue, or of one piece, that a worker takes at most.
+    """
+
+    part: int = 250_000
+    piece: int = 250_000
+    most: int = 4_000_000
+
+
+LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)

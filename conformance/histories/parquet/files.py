@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -14,7 +12,8 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from ..model import History, Operation
-from ..records import facts_of, operation_of
+from ..records import facts_of
+from ..records import rows_in as rows_of_file
 from .columns import SCHEMA, Row, facts_in, operations_in, rows_of_facts, table_of
 
 __all__ = ["GROUP", "Writer", "convert", "read", "require_columns", "rows_in", "table_in", "write"]
@@ -144,11 +143,10 @@ def _convert(source: Path, writer: Writer, facts: list[Mapping[str, str]]) -> in
     begun: dict[tuple[str, int], Operation] = {}
     over: dict[str, int] = {}
     count = 0
-    for number, record in _records(source):
-        if "fact" in record:
-            facts.append(record)
+    for number, operation in rows_of_file(source):
+        if not isinstance(operation, Operation):
+            facts.append(operation)
             continue
-        operation = operation_of(record)
         key = operation.client, operation.invoked
         known = begun.pop(key, None) is not None
         if not known and operation.invoked <= over.get(operation.client, -1):
@@ -162,16 +160,3 @@ def _convert(source: Path, writer: Writer, facts: list[Mapping[str, str]]) -> in
     for operation in begun.values():
         writer.add(operation)
     return count + len(begun)
-
-
-def _records(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The records of a file with the numbers of their lines; a last line that is not whole is passed over."""
-    with source.open(encoding="latin-1") as file:
-        for number, line in enumerate(file, 1):
-            record: dict[str, Any] = {}
-            with suppress(ValueError):
-                record = json.loads(line)
-            if isinstance(record, dict) and {"fact", "name"} & record.keys():
-                yield number, record
-            elif line.endswith("\n"):
-                raise ValueError(f"{source}, line {number}: not a record of a history: {line[:80]!r}")

@@ -21,9 +21,8 @@ from ..model import Facts, Verdict, worst
 from .borders import MAYBE_TAKEN, NEVER_CAME, check_piece
 from .checking import Judged
 from .columns import FACT, SCHEMA
-from .cuts import GETS, Plan, refusal, values_put, with_settlements
+from .cuts import GETS, Limits, Plan, refusal, values_put, with_settlements
 from .figures import Figures
-from .limits import Limits
 
 __all__ = ["judged_in_pieces"]
 

@@ -16,8 +16,8 @@ from conformance.bench.samples import write_sample
 from conformance.histories.model import Facts, History, Operation
 from conformance.histories.parquet.alone import check_alone
 from conformance.histories.parquet.cluster import check_on_spark
+from conformance.histories.parquet.cuts import Limits
 from conformance.histories.parquet.files import write
-from conformance.histories.parquet.limits import Limits
 from conformance.histories.parquet.summary import Summary
 
 from .changes import CHANGES, changed
