@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from functools import cache, partial
+from importlib import import_module
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -176,44 +177,33 @@ class Block:
 
 
 @cache
-def asyncio_host() -> Host:
-    """The one that all share."""
-    return AsyncioHost()
+def shared(loop: type[Host]) -> Host:
+    """The loop of a kind that all queues share."""
+    return loop()
 
 
-@cache
-def trio_host() -> Host:
-    """The one that all share."""
-    return TrioHost()
+def maker(package: str, loop: type[Host] | None = None, **settings: Any) -> Callable[..., Any]:
+    """What makes queues of a package; with a loop, of one with coroutines.
+
+    Args:
+        package: its name. It is imported when the first queue is made.
+        loop: what its coroutines run on.
+        settings: of all queues.
+    """
+
+    def make(kind: str, *args: Any, **options: Any) -> Any:
+        queue = partial(getattr(import_module(package), kind), *args, **options | settings)
+        return queue() if loop is None else Synchronous(shared(loop), queue)
+
+    return make
 
 
-def sync(kind: str, *args: Any, **options: Any) -> Any:
-    """A queue of ``pressure``."""
-    import pressure
-
-    return getattr(pressure, kind)(*args, **options)
-
-
-def plain(kind: str, *args: Any, **options: Any) -> Any:
-    """The same without scripts."""
-    return sync(kind, *args, **{**options, "scripts": False})
-
-
-def aio(kind: str, *args: Any, **options: Any) -> Any:
-    """A queue of ``pressure.aio``."""
-    import pressure.aio
-
-    return Synchronous(asyncio_host(), lambda: getattr(pressure.aio, kind)(*args, **options))
-
-
-def on_trio(kind: str, *args: Any, **options: Any) -> Any:
-    """A queue of ``pressure.trio``."""
-    import pressure.trio
-
-    return Synchronous(trio_host(), lambda: getattr(pressure.trio, kind)(*args, **options))
-
-
-MAKERS: Final[Mapping[str, Callable[..., Any]]] = {"sync": sync, "plain": plain, "aio": aio, "trio": on_trio}
+MAKERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "sync": maker("pressure"),
+    "plain": maker("pressure", scripts=False),
+    "aio": maker("pressure.aio", AsyncioHost),
+    "trio": maker("pressure.trio", TrioHost),
+}
 """What makes queues of each flavour, of the kind that is named first; by the flavour's name."""
 
 FLAVOURS: Final[Mapping[str, Client]] = {name: partial(make, "Queue") for name, make in MAKERS.items()}

@@ -19,33 +19,23 @@ GROUPS: Final = (
 )  # fmt: skip
 """The groups of commands that are compared."""
 
+OF_ACL: Final = "cat deluser dryrun genpass getuser help list load log save setuser users whoami".split()
+
+OF_CLUSTER: Final = (
+    "addslots addslotsrange bumpepoch count-failure-reports countkeysinslot delslots delslotsrange failover "
+    "flushslots getkeysinslot help info keyslot links myid nodes replicas replicate saveconfig setslot "
+    "shards slaves slots".split()
+)
+
 LEFT_OUT: Final = {
     **dict.fromkeys(
-        (
-            "acl",
-            *(
-                f"acl|{name}"
-                for name in (
-                    "cat deluser dryrun genpass getuser help list load log save setuser users whoami"
-                ).split()
-            ),
-        ),
+        ("acl", *map("acl|{}".format, OF_ACL)),
         "users outlive a conversation; tests/miniredis/test_acl.py compares it",
     ),
     "bgrewriteaof": "it writes a file; tests/miniredis/journal compares it",
     "bgsave": "it writes a file; tests/miniredis/journal compares it",
     **dict.fromkeys(
-        (
-            *"asking readonly readwrite cluster".split(),
-            *(
-                f"cluster|{name}"
-                for name in (
-                    "addslots addslotsrange bumpepoch count-failure-reports countkeysinslot delslots "
-                    "delslotsrange failover flushslots getkeysinslot help info keyslot links myid nodes "
-                    "replicas replicate saveconfig setslot shards slaves slots"
-                ).split()
-            ),
-        ),
+        ("asking", "readonly", "readwrite", "cluster", *map("cluster|{}".format, OF_CLUSTER)),
         "it is for clusters; tests/miniredis/cluster compares it",
     ),
     "failover": "it changes the server's role; tests/miniredis/replication compares it",

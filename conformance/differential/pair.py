@@ -36,10 +36,10 @@ from .walks import Ask, Walks
 __all__ = ["Difference", "Pair", "Step"]
 
 CLIENTS: Final = 4
-PACKING: Final = (
-    *("hash-max-ziplist-entries", "3"), *("set-max-intset-entries", "3"), *("hll-sparse-max-bytes", "30"),
-    *("zset-max-ziplist-entries", "3"), *("stream-node-max-entries", "3"),
-)  # fmt: skip
+PACKING: Final = {
+    "hash-max-ziplist-entries": "3", "set-max-intset-entries": "3", "hll-sparse-max-bytes": "30",
+    "zset-max-ziplist-entries": "3", "stream-node-max-entries": "3",
+}  # fmt: skip
 """Little room, so that some keys outgrow it."""
 PATIENCE: Final = 5.0
 """Seconds to wait for a reply that the engine says is due."""
@@ -65,10 +65,6 @@ MOST_WORK: Final = 20_000_000
 UNKNOWN: Final = (b"-ERR Unsupported CONFIG parameter", b"-ERR unknown command")
 """What a server answers that is older, and has less to reset."""
 
-DIRECTIVES: Final = {
-    "enable-debug-command": "yes",
-    **dict(zip(PACKING[::2], PACKING[1::2], strict=True)),
-}
 SHORT: Final = reprlib.Repr()
 SHORT.maxtuple, SHORT.maxstring = 12, 60
 
@@ -158,8 +154,10 @@ class Pair:
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same."""
         environment = Environment(new_interpreter=new_interpreter)
-        self.engine = Engine(Config(DIRECTIVES, version=self.version), now(), environment=environment)
-        self.engine.timers.active_expire = self._keys_may_end_unasked(steps)
+        directives = {"enable-debug-command": "yes", **PACKING}
+        self.engine = Engine(Config(directives, version=self.version), now(), environment=environment)
+        # Nobody hears of keys that end before anybody asks for them: both servers may delete them.
+        self.engine.timers.active_expire = TELLING.isdisjoint(step.command for step in steps)
         self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
         self.walks = Walks()
         self._reset_real()
@@ -169,10 +167,6 @@ class Pair:
         finally:
             for client in self.clients:
                 client.real.close()
-
-    def _keys_may_end_unasked(self, steps: list[Step]) -> bool:
-        """Whether both servers may delete keys whose time has come before anybody asks for them."""
-        return not any(step.command in TELLING for step in steps)
 
     def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         sent: list[tuple[str, Step]] = []
@@ -411,9 +405,8 @@ class Pair:
     # The real server between conversations
 
     def _reset_real(self) -> None:
-        directives = dict(zip(PACKING[::2], PACKING[1::2], strict=True)) | FRESH
         for words in (
-            *(["CONFIG", "SET", name, value] for name, value in directives.items()),
+            *(["CONFIG", "SET", name, value] for name, value in (PACKING | FRESH).items()),
             ["DEBUG", "SET-ACTIVE-EXPIRE", str(int(self.engine.timers.active_expire))],
             ["CLIENT", "UNPAUSE"],
             ["FLUSHALL"],

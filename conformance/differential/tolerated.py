@@ -112,12 +112,7 @@ def number_near(reply: Tree, step: int) -> object:
     if not isinstance(reply, bytes) or not reply.startswith(b":"):
         return reply
     number = int(reply[1:])
-    return number if number < 0 or is_given(number) else Near(number, step)
-
-
-def is_given(number: int) -> bool:
-    """Whether it is a time of expiry that a client gave, in seconds or milliseconds, and no clock made."""
-    return number in GIVEN
+    return number if number < 0 or number in GIVEN else Near(number, step)
 
 
 GIVEN: Final = {
@@ -126,6 +121,7 @@ GIVEN: Final = {
     for shown in (time, time * 1000, (time + 500) // 1000)
     if shown > 1_000_000_000
 }
+"""Times of expiry that clients give, in seconds and milliseconds: no clock makes them."""
 
 
 class Near:

@@ -103,14 +103,8 @@ def _pressure_errors(but: type[Exception] | None = None) -> tuple[type[Exception
     """The errors after which a client goes on."""
     import pressure
 
-    named = (
-        "QueueInUseError",
-        "QueueEmptyError",
-        "QueueFullError",
-        "QueueClosedError",
-        "OutcomeUnknownError",
-    )
-    return tuple(kind for name in named if (kind := getattr(pressure, name)) is not but)
+    names = "QueueInUseError QueueEmptyError QueueFullError QueueClosedError OutcomeUnknownError".split()
+    return tuple(kind for name in names if (kind := getattr(pressure, name)) is not but)
 
 
 def _get(queue: RecordedQueue, _: random.Random) -> None:

@@ -319,7 +319,6 @@ class Running(OnThread[T]):
 
     def finish(self, what: str) -> T:
         """The result; fails with ``what`` if there is none in time, and raises what the work raised."""
-        try:
-            return self.result(PATIENCE)
-        except TimeoutError:
-            raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None
+        if (error := self.error(what)) is not None:
+            raise error
+        return self.result()

@@ -1,9 +1,4 @@
-"""The servers that can be judged: miniredis in this process, programs that are started, or any redis:// URL.
-
-``target_named(name).up()`` is a context manager that starts the server, if need be, and stops it at the end::
-
-    with target_named("real").up() as address:
-        print(address.url)
+"""The targets by name, by URL, and by the path of a program.
 
 To judge another kind of server, add a function and a row to ``TARGETS``.
 """
@@ -162,16 +157,15 @@ def check_logs_in(connection: RawConnection, address: Address, shown: str) -> No
     if address.db:
         check_reply(connection.command("SELECT", str(address.db)), f"{shown} has no database {address.db}")
     reply = connection.command("PING")
-    if reply.startswith(b"-NOPERM"):
-        check_reply(reply, f"{shown} does not let this user run PING; allow it with ACL SETUSER USER +ping")
-    if reply.startswith(b"-NOAUTH"):
-        check_reply(
-            reply, f"{shown} wants a password: write redis://USER:PASSWORD@{address.host}:{address.port}"
-        )
+    for code, problem in (
+        (b"-NOPERM", "does not let this user run PING; allow it with ACL SETUSER USER +ping"),
+        (b"-NOAUTH", f"wants a password: write redis://USER:PASSWORD@{address.host}:{address.port}"),
+        (b"-DENIED", "refuses connections from here"),
+    ):
+        if reply.startswith(code):
+            check_reply(reply, f"{shown} {problem}")
     if reply[:1] not in b"+-":
         raise ValueError(reply)
-    if reply.startswith(b"-DENIED"):
-        check_reply(reply, f"{shown} refuses connections from here")
 
 
 def check_reply(reply: bytes, problem: str) -> None:

@@ -22,20 +22,13 @@ GRACE: Final = 1.0
 """Seconds in which a process ends when its input does."""
 
 ERRORS: Final[Mapping[str, type[Exception]]] = {
-    kind.__name__: kind
-    for kind in (
-        pressure.QueueDoesNotExistError,
-        pressure.QueueAlreadyExistsError,
-        pressure.QueueClosedError,
-        pressure.QueueInUseError,
-        pressure.QueueFullError,
-        pressure.QueueEmptyError,
-        pressure.ConnectionFailedError,
-        pressure.OutcomeUnknownError,
-        pressure.ServerReplyError,
-        pressure.PressureError,
-        ValueError,
-    )
+    "ValueError": ValueError,
+    **{
+        name: getattr(pressure, name)
+        for name in "QueueDoesNotExistError QueueAlreadyExistsError QueueClosedError QueueInUseError "
+        "QueueFullError QueueEmptyError ConnectionFailedError OutcomeUnknownError ServerReplyError "
+        "PressureError".split()
+    },
 }
 """The errors that a client may answer by, by their names."""
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from .. import evidence
 from .findings import Finding
-from .report import PERCENTS, rows
+from .report import HEADS, rows
 from .summary import Summary
 
 __all__ = ["as_page", "write_page"]
@@ -62,8 +62,7 @@ def _head(summary: Summary) -> Iterator[str]:
     )
     yield from _table("Queues", ("answer", "queues"), sorted(total.answers.items()))
     yield from _table("Violations", ("rule", "findings"), sorted(total.violations.items()))
-    heads = ("operation", "count", "not ok", "per second", *(f"p{each}" for each in PERCENTS), "longest")
-    yield from _table("Operations", heads, rows(summary))
+    yield from _table("Operations", HEADS, rows(summary))
 
 
 def _table(title: str, heads: Sequence[str], body: Iterable[Sequence[object]]) -> Iterator[str]:

@@ -9,9 +9,14 @@ from .. import as_text
 from .findings import as_record
 from .summary import Summary
 
-__all__ = ["PERCENTS", "as_json", "lines", "names", "shown_time"]
+__all__ = ["HEADS", "as_json", "lines", "rows"]
 
 PERCENTS: Final = (50, 95, 99)
+
+HEADS: Final = (
+    "operation", "count", "not ok", "per second", *(f"p{percent}" for percent in PERCENTS), "longest",
+)  # fmt: skip
+"""Of the columns of ``rows``."""
 
 _DRAWN: Final = 5
 """Findings that are drawn on a terminal; all that were kept are named."""
@@ -35,38 +40,20 @@ def lines(summary: Summary) -> Iterator[str]:
 
 
 def _table(summary: Summary) -> Iterator[str]:
-    heads = (
-        "operation",
-        "count",
-        "not ok",
-        "per second",
-        *(f"p{percent}" for percent in PERCENTS),
-        "longest",
-    )
-    yield "".join(
-        head.rjust(14 if place else 0).ljust(0 if place else 12) for place, head in enumerate(heads)
-    )
-    for row in rows(summary):
-        yield "".join(
-            cell.rjust(14 if place else 0).ljust(0 if place else 12) for place, cell in enumerate(row)
-        )
+    for name, *cells in (HEADS, *rows(summary)):
+        yield name.ljust(12) + "".join(cell.rjust(14) for cell in cells)
 
 
 def rows(summary: Summary) -> Iterator[tuple[str, ...]]:
     """A row for each name of operations, for people."""
     figures = summary.figures
-    for name in names(summary):
+    for name in sorted(figures.endings):
         endings = figures.endings[name]
         times = [figures.percentile(name, percent) for percent in PERCENTS] + [figures.longest.get(name)]
         yield (
             name, f"{endings.total():,}", f"{endings.total() - endings['ok']:,}",
             f"{figures.rate(name):,.0f}", *map(shown_time, times),
         )  # fmt: skip
-
-
-def names(summary: Summary) -> list[str]:
-    """The names of operations."""
-    return sorted(summary.figures.endings)
 
 
 def shown_time(nanoseconds: int | None) -> str:
@@ -94,7 +81,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "rate": figures.rate(),
         "queues": dict(total.answers),
         "violations": dict(total.violations),
-        "latencies": {name: _latencies(summary, name) for name in names(summary)},
+        "latencies": {name: _latencies(summary, name) for name in sorted(figures.endings)},
         "findings": [as_record(finding) for finding in summary.findings],
         "judged": {"by": summary.way, "seconds": summary.seconds, "rate": speed(summary)},
     }
