@@ -69,6 +69,8 @@ SHORT: Final = reprlib.Repr()
 SHORT.maxtuple, SHORT.maxstring = 12, 60
 
 ID: Final = re.compile(rb"<id:(\d)>")
+BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
+CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +346,7 @@ class Pair:
         """All that the real server said; CLIENT REPLY has cut the array of an EXEC short, on both."""
         said = b""
         while True:
-            self._counted_really(b"blocked_clients")  # once it has answered, it has said the other, or 64 KiB
+            self._counted_really(BLOCKED)  # once it has answered, it has said the other, or 64 KiB
             more = listener.real.take_all()
             if not more:
                 return said
@@ -369,7 +371,7 @@ class Pair:
     def _check_rest(self) -> Difference | None:
         blocked = len(self.engine.waiting)
         for _ in pauses(PATIENCE):
-            if (theirs := self._counted_really(b"blocked_clients")) == blocked:
+            if (theirs := self._counted_really(BLOCKED)) == blocked:
                 break
         else:
             return Difference("nobody", b"%d blocked" % blocked, b"%d blocked" % theirs)
@@ -386,9 +388,9 @@ class Pair:
                     return int(line.partition(b" ")[0].removeprefix(b"id="))
         raise AssertionError("the real server does not know its client")
 
-    def _counted_really(self, clients: bytes) -> int:
+    def _counted_really(self, clients: re.Pattern[bytes]) -> int:
         """A number that INFO tells of the real server's clients."""
-        match = re.search(rb"\r\n%b:(\d+)\r\n" % clients, self.control.command("INFO", "clients"))
+        match = clients.search(self.control.command("INFO", "clients"))
         assert match
         return int(match[1])
 
@@ -416,7 +418,7 @@ class Pair:
         ):
             reply = self.control.command(*words)
             assert reply == b"+OK\r\n" or reply.startswith(UNKNOWN), reply
-        alone = any(self._counted_really(b"connected_clients") == 1 for _ in pauses(PATIENCE))
+        alone = any(self._counted_really(CONNECTED) == 1 for _ in pauses(PATIENCE))
         assert alone, "somebody else uses this server"
 
 
