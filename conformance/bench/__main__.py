@@ -11,7 +11,6 @@ from typing import Any
 from ..arguments import amount, as_program, count, output_file
 from ..arguments import unknown as nearest
 from .chart import as_svg, groups_of
-from .guard import accept
 from .model import QUICK, Effort, Outcome, Row
 from .progress import shown
 from .report import as_json, compared, markdown, table
@@ -39,11 +38,6 @@ def parser() -> argparse.ArgumentParser:
         "--compare", type=Path, nargs=2, metavar=("BEFORE", "AFTER"),
         help="instead: compare two files that --json has written, of two releases or commits",
     )  # fmt: skip
-    add(
-        "--accept",
-        action="store_true",
-        help="instead: record how many instructions requests cost now, as what the tests allow",
-    )
     add("--chart", type=chart_file, metavar="FILE", help="draw the ratios to FILE, as SVG")
     add("--pairs", type=count(1), metavar="N", help=f"turns of each row (default: {Effort().pairs})")
     add(
@@ -70,8 +64,6 @@ def chart_file(word: str) -> Path:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     options = parser().parse_args(arguments)
-    if options.accept:
-        return accept_costs()
     if options.compare:
         for line in compared(*map(document, options.compare)):
             say(line)
@@ -109,13 +101,6 @@ def document(file: Path) -> Any:
         return json.loads(file.read_text())
     except (OSError, ValueError) as error:
         parser().error(f"--compare: cannot read {file}: {error}")
-
-
-def accept_costs() -> int:
-    """Writes down what the guard of the tests goes by."""
-    for name, cost in accept().items():
-        say(f"{name}: {cost:g} instructions per command")
-    return 0
 
 
 def effort_of(options: argparse.Namespace) -> Effort:

@@ -31,10 +31,10 @@ def spark_to_one_process(operations: int) -> Measure:
         with session("local[*,4]", SETTINGS) as spark, tempfile.TemporaryDirectory() as folder:
             from ..histories.parquet.alone import check_alone
             from ..histories.parquet.cluster import check_on_spark
-            from .samples import write_sample
+            from .samples import Sample, write_sample
 
             path = Path(folder) / "history.parquet"
-            write_sample(path, bench.effort.scaled(operations), QUEUES)
+            write_sample(path, bench.effort.scaled(operations), Sample(QUEUES))
             for _ in bench.turns():
                 yield Pair(rate(check_on_spark(spark, [path])), rate(check_alone([path])))
 

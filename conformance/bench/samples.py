@@ -1,23 +1,20 @@
-"""Large histories that are legal, or wrong in one place: for tests, and to see how fast checks are.
+"""Large histories that are legal, to see how fast checks are.
 
 Every operation takes effect at a moment of its own, one after the other; some time before it begins and some
 time after it is over, so that up to ``CLIENTS`` of them overlap. After each burst of them all clients rest.
-To add a corruption, add a function to ``CORRUPTIONS``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any, Final
-
-import pyarrow as pa
+from typing import Final
 
 from ..histories.parquet.columns import FACT, Row, table_of
 from ..histories.parquet.files import Writer
 
-__all__ = ["CORRUPTIONS", "tables", "write_sample"]
+__all__ = ["Sample", "write_sample"]
 
 CLIENTS: Final = 16
 STEP: Final = 1000
@@ -28,35 +25,20 @@ DEPTH: Final = 4
 
 CHUNK: Final = 100_000
 _JITTER: Final = (CLIENTS * STEP // 2 - 1) // 255
-_REST: Final = CLIENTS * STEP
-
-Corruption = Callable[[Row, Row, int], tuple[list[Row], list[Row]]]
-"""From a get, the put of its value and a later moment to the rows instead of the get, and those of then."""
+REST: Final = CLIENTS * STEP
 
 
-def _changed(row: Row, **changes: Any) -> Row:
-    names = ("client", "queue", "name", "argument", "result", "invoked", "returned", "outcome", "error")
-    return tuple(changes.get(name, value) for name, value in zip(names, row, strict=True))
+class Sample:
+    """A history of puts and gets of distinct values, and what has been done to the queues so far.
 
+    Args:
+        keys: how many queues.
+        seed: the same one gives the same history.
+        skew: how much of all is done to the first queue beyond its share.
+        burst: operations between two rests.
+    """
 
-def _at(row: Row, moment: int, **changes: Any) -> Row:
-    return _changed(row, client="another", invoked=moment, returned=moment + 1, **changes)
-
-
-CORRUPTIONS: Final[Mapping[str, Corruption]] = {
-    "duplicate": lambda get, _, later: ([get], [_at(get, later)]),
-    "loss": lambda _, __, ___: ([], []),
-    "order": lambda get, _, later: ([], [_at(get, later)]),
-    "invented": lambda get, _, later: ([get], [_at(get, later, result=(b"nobody's",))]),
-    "twice put": lambda get, put, later: ([get], [_at(put, later)]),
-}
-"""What can be wrong with one value."""
-
-
-class _Sample:
-    """What has been done to the queues so far."""
-
-    def __init__(self, keys: int, seed: int, skew: float, burst: int) -> None:
+    def __init__(self, keys: int, seed: int = 0, skew: float = 0.0, burst: int = 1000) -> None:
         self.random = Random(seed)  # noqa: S311  (not for secrets)
         self.keys, self.skew, self.burst = keys, skew, burst
         self.put, self.got = [0] * keys, [0] * keys
@@ -87,7 +69,7 @@ class _Sample:
 
     def moment(self, number: int) -> int:
         """When an operation takes effect."""
-        return _REST + number * STEP + number // self.burst * _REST
+        return REST + number * STEP + number // self.burst * REST
 
     def final(self) -> Iterator[Row]:
         """What is left."""
@@ -96,63 +78,9 @@ class _Sample:
             yield "", f"queue-{key}", "final", left, None, 0, None, FACT, ""
 
 
-def tables(
-    operations: int, keys: int, seed: int = 0, *,
-    corruption: str = "", burst: int = 1000, skew: float = 0.0, apart: int = 5000,
-) -> Iterator[pa.Table]:  # fmt: skip
-    """A history in pieces: puts and gets of distinct values, and what is left in each queue.
-
-    Args:
-        operations: how many.
-        keys: how many queues.
-        seed: the same one gives the same history.
-        corruption: one of ``CORRUPTIONS``; empty for a legal history.
-        burst: operations between two rests.
-        skew: how much of all is done to the first queue beyond its share.
-        apart: operations at least between the first and the last moment of a corruption; an ``order`` is one
-            only if values that were put later have been got by then.
-    """
-    sample = _Sample(keys, seed, skew, burst)
-    corrupt = _Corrupting(corruption, Random(seed), operations, apart, sample)  # noqa: S311
-    for first in range(0, operations, CHUNK):
-        rows = sample.rows(first, min(CHUNK, operations - first))
-        yield table_of(corrupt.passing(first, rows) if corruption else rows)
-    yield table_of([*corrupt.due(operations), *sample.final()])
-
-
-class _Corrupting:
-    """Spoils one get, and says what is to be said later behind a later get from the same queue."""
-
-    def __init__(self, kind: str, random: Random, operations: int, apart: int, sample: _Sample) -> None:
-        self._corruption = CORRUPTIONS.get(kind)
-        self._place = random.randrange(operations // 4, max(operations // 2, operations // 4 + 1))
-        self._apart, self._sample = apart, sample
-        self._puts: dict[bytes, Row] = {}
-        self._spoilt: tuple[Row, Row] | None = None
-
-    def passing(self, first: int, rows: Iterator[Row]) -> Iterator[Row]:
-        """The rows, spoilt."""
-        for number, row in enumerate(rows, first):
-            if self._spoilt is None and row[2] == "put":
-                self._puts[row[3][0]] = row
-            elif self._spoilt is None and number >= self._place:
-                self._place, self._spoilt = number + self._apart, (row, self._puts[row[4][0]])
-                yield from self._corruption(*self._spoilt, 0)[0] if self._corruption else (row,)
-                continue
-            yield row
-            if self._spoilt and number >= self._place and row[1:3] == self._spoilt[0][1:3]:
-                yield from self.due(number)
-
-    def due(self, number: int) -> Iterator[Row]:
-        """What is said later, once."""
-        if self._corruption and self._spoilt:
-            moment = self._sample.moment(number) + _REST
-            yield from self._corruption(*self._spoilt, moment)[1]
-            self._corruption = None
-
-
-def write_sample(path: Path, operations: int, keys: int, seed: int = 0, **options: Any) -> None:
-    """Writes a history to a file; the options are those of ``tables``."""
+def write_sample(path: Path, operations: int, sample: Sample) -> None:
+    """Writes so many operations to a file, and what is left in each queue."""
     with Writer(path) as writer:
-        for table in tables(operations, keys, seed, **options):
-            writer.add_table(table)
+        for first in range(0, operations, CHUNK):
+            writer.add_table(table_of(sample.rows(first, min(CHUNK, operations - first))))
+        writer.add_table(table_of(sample.final()))

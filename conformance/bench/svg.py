@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Final
 
-__all__ = ["COLOURS", "WIDTH", "arrow", "box", "document", "line", "text", "upright"]
+__all__ = ["COLOURS", "WIDTH", "box", "document", "line", "text"]
 
 WIDTH: Final = 480
 """How wide the drawings are: a telephone shows letters of 18 units at about 13 pixels."""
@@ -80,12 +80,6 @@ def text(
     )
 
 
-def upright(x: float, y: float, words: str, size: int = 17, look: str = "ink") -> str:
-    """Words that go up, centred at a point."""
-    flat = text(x, y, words, size, look, anchor="middle")
-    return flat.replace("<text ", f'<text transform="rotate(-90 {x:g} {y:g})" ', 1)
-
-
 def box(x: float, y: float, width: float, height: float, fill: str, edge: str = "", radius: float = 4) -> str:
     """A rectangle."""
     shape = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius:g}" class='
@@ -97,16 +91,3 @@ def line(x1: float, y1: float, x2: float, y2: float, colour: str = "rule", width
     """A straight line."""
     ends = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
     return f'<line {ends} stroke-width="{width:g}" class="{colour}-line"/>'
-
-
-def arrow(points: Iterable[tuple[float, float]], colour: str = "soft") -> str:
-    """A line along some points, with a head at its end."""
-    *_, (x0, y0), (x, y) = path = list(points)
-    along = " ".join(f"{each_x:g},{each_y:g}" for each_x, each_y in path)
-    length = max(abs(x - x0), abs(y - y0))
-    dx, dy = (x - x0) / length * 8, (y - y0) / length * 8
-    head = f"{x:g},{y:g} {x - dx - dy / 2:g},{y - dy + dx / 2:g} {x - dx + dy / 2:g},{y - dy - dx / 2:g}"
-    return (
-        f'<polyline points="{along}" stroke-width="2" class="{colour}-line"/>'
-        f'<polygon points="{head}" class="{colour}"/>'
-    )

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from conformance.bench.opcodes import Counter
 from conformance.wire import encode
 from miniredis.engine.commands.rqueues import window
 from miniredis.engine.rqueues import RQueue
+from tests.tools.instructions.counting import Counter
 
 from .test_engine import World
 

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 pytest.importorskip("pyspark", reason="this test needs the extra 'spark'")
 
-from conformance.bench.samples import write_sample
 from conformance.histories.model import Facts, History, Operation
 from conformance.histories.parquet.alone import check_alone
 from conformance.histories.parquet.cluster import check_on_spark
@@ -21,6 +20,7 @@ from conformance.histories.parquet.files import write
 from conformance.histories.parquet.summary import Summary
 
 from .changes import CHANGES, changed
+from .spoilt_samples import write_sample
 from .test_one_process import strange
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning")]

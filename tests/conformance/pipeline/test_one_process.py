@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="this test needs the extra 'spark'")
 
-from conformance.bench import samples
 from conformance.histories import judged, worst
 from conformance.histories.model import Facts, History, Operation
 from conformance.histories.parquet import alone, files
@@ -20,6 +19,7 @@ from conformance.histories.parquet.columns import table_of
 from conformance.histories.parquet.figures import COLUMNS, added, counts_of
 from conformance.histories.parquet.summary import SHOWN, Summary, Total, complete
 
+from . import spoilt_samples as samples
 from .changes import changed
 
 pytestmark = pytest.mark.spark

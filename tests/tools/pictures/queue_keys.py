@@ -22,6 +22,8 @@ from pressure.keys import Keys
 from pressure.protocol import Context, Deadline, Operation, Wait
 from pressure.settings import Settings
 
+from .shapes import arrow
+
 __all__ = ["SHOWN", "Seen", "look", "make"]
 
 NAME, BOUND = "jobs", 3
@@ -179,7 +181,7 @@ def flow(seen: Seen) -> list[str]:
     right = svg.WIDTH - 20
     parts = [svg.text(20, 98, "producer", 17), svg.text(right, 98, "consumer", 17, anchor="end")]
     for left, command in ((106, "LPUSH"), (318, "RPOP")):
-        parts += [svg.arrow([(left, 92), (left + 54, 92)]), svg.text(left + 2, 82, command, 16, face="mono")]
+        parts += [arrow([(left, 92), (left + 54, 92)]), svg.text(left + 2, 82, command, 16, face="mono")]
     for place, value in enumerate(seen.values):
         x = 179 + 42 * place
         parts += [svg.box(x, 74, 38, 36, "panel", "good"), svg.text(x + 19, 98, value, 17, anchor="middle")]

@@ -12,6 +12,8 @@ from typing import Final
 
 from conformance.bench import svg
 
+from .shapes import arrow, upright
+
 __all__ = ["STEPS", "Step", "make"]
 
 TOP, HIGH, GAP = 84, 72, 16
@@ -70,7 +72,7 @@ def drawn_step(step: Step, place: int) -> Iterator[str]:
     """A box with its number, and the way to it from the one above."""
     y = top(place)
     if place:
-        yield svg.arrow([(LEFT + 30, y - GAP), (LEFT + 30, y)])
+        yield arrow([(LEFT + 30, y - GAP), (LEFT + 30, y)])
     yield svg.box(LEFT, y, RIGHT - LEFT, HIGH, "panel", "good" if step.repeated else "rule", 6)
     yield svg.text(LEFT + 12, y + 22, f"{place + 1}  {step.title}", 18, "ink bold")
     yield svg.text(LEFT + 12, y + 43, step.more, 16)
@@ -80,8 +82,8 @@ def drawn_step(step: Step, place: int) -> Iterator[str]:
 def back(start: int, end: int, out: float, words: str, colour: str) -> Iterator[str]:
     """The way back from one step to an earlier one, to the right of them, with words along it."""
     x, low, high = RIGHT + out, top(start) + HIGH / 2, top(end) + HIGH / 2
-    yield svg.arrow([(RIGHT, low), (x, low), (x, high), (RIGHT, high)], colour)
-    yield svg.upright(x - 6, (low + high) / 2, words, 16, f"{colour} bold")
+    yield arrow([(RIGHT, low), (x, low), (x, high), (RIGHT, high)], colour)
+    yield upright(x - 6, (low + high) / 2, words, 16, f"{colour} bold")
 
 
 def top(place: int) -> float:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.bench import guard
-from conformance.bench.opcodes import SCENARIOS, Scenario, instructions
+from tests.tools.instructions import guard
+from tests.tools.instructions.counting import SCENARIOS, Scenario, instructions
 
 HAND_OVER = SCENARIOS["hand-over"]
 
 
 @pytest.mark.skipif(
     guard.accepted_for(guard.this_python()) is None,
-    reason=f"nothing is accepted yet for Python {guard.this_python()}: python -m conformance.bench --accept",
+    reason=f"nothing is accepted yet for Python {guard.this_python()}: python -m tests.tools.instructions --accept",
 )
 def test_no_request_costs_much_more_than_accepted() -> None:
     accepted = guard.accepted_for(guard.this_python())
@@ -49,7 +49,7 @@ def test_a_cost_that_grew_is_reported_with_what_to_do() -> None:
     found = {"get": 126.0, "set": 125.0}
     (complaint,) = guard.complaints({"get": 100.0, "set": 100.0}, found)
     assert complaint.startswith("get: 126 instructions per command, 100 are accepted")
-    assert "python -m conformance.bench --accept" in complaint
+    assert "python -m tests.tools.instructions --accept" in complaint
 
 
 def test_a_scenario_without_an_accepted_cost_is_reported() -> None:

@@ -1,7 +1,7 @@
 """Holds the engine to what it costs: a request may not come to need many more bytecode instructions.
 
 The accepted numbers stand in ``accepted.json`` by Python's minor version, since each compiles differently.
-After a change that is worth its cost, or that saves some: ``python -m conformance.bench --accept``.
+After a change that is worth its cost, or that saves some: ``python -m tests.tools.instructions --accept``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from .opcodes import SCENARIOS, instructions
+from .counting import SCENARIOS, instructions
 
 __all__ = ["ACCEPTED", "accept", "accepted_for", "complaints", "counted", "this_python"]
 
@@ -21,7 +21,7 @@ ACCEPTED: Final = Path(__file__).with_name("accepted.json")
 SLACK: Final = 1.25
 """How many times its accepted cost a request may cost."""
 
-HOW: Final = "to accept the new numbers, run: python -m conformance.bench --accept"
+HOW: Final = "to accept the new numbers, run: python -m tests.tools.instructions --accept"
 
 
 def this_python() -> str:

@@ -17,9 +17,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final
 
+from conformance.wire import encode
 from miniredis.engine import Engine, Environment, Instant, Session
-
-from ..wire import encode
 
 __all__ = ["SCENARIOS", "Scenario", "instructions"]
 
@@ -163,7 +162,7 @@ class Counter:
             self.count += threading.get_ident() == thread
             return None
 
-        monitoring.use_tool_id(tool, "conformance.bench")
+        monitoring.use_tool_id(tool, "tests.tools.instructions")
         monitoring.register_callback(tool, instruction, at_instruction)
         monitoring.set_events(tool, instruction)
         try:
