@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from typing import Any, Final
 import pressure
 from pressure.extras import how_to_install
 
-from .model import Measure, MissingError, Pair
-from .workbench import Workbench
+from .model import Measure, MissingError
+from .workbench import Workbench, by_turns
 
 __all__ = ["CLIENTS", "QUEUES", "DurableQueue", "beside_durable"]
 
@@ -123,20 +123,14 @@ def beside_durable(peer: str, *, in_one_process: bool = False) -> Measure:
     ours = f"embedded-{QUEUES[peer].policy}" if in_one_process else QUEUES[peer].policy
     processes, threads = (1, CLIENTS) if in_one_process else (CLIENTS, 1)
 
-    def measure(bench: Workbench) -> Generator[Pair]:
-        for _ in bench.turns():
-            yield Pair(*(pairs_of(name, bench.effort.seconds, processes, threads) for name in (ours, peer)))
+    def side(bench: Workbench, name: str) -> float:
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder, ExitStack() as stack:
+            workers = [stack.enter_context(worker(name, folder, threads)) for _ in range(processes)]
+            for each in workers:
+                tell(each, str(bench.effort.seconds))
+            return sum(float(heard(each)) for each in workers)
 
-    return measure
-
-
-def pairs_of(name: str, seconds: float, processes: int, threads: int) -> float:
-    """Pairs a second, of all processes together."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, ExitStack() as stack:
-        workers = [stack.enter_context(worker(name, folder, threads)) for _ in range(processes)]
-        for each in workers:
-            tell(each, str(seconds))
-        return sum(float(heard(each)) for each in workers)
+    return by_turns(side, (ours, peer))
 
 
 @contextmanager

@@ -8,16 +8,16 @@ brings it back. To add a command, add a line; the tests want each command in ``L
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final, Self
 
 import hiredis
 
 from ..wire import encode
-from .model import Measure, Pair
+from .model import Measure
 from .servers import RunningServer, processor_seconds
-from .workbench import Workbench
+from .workbench import Workbench, by_turns
 
 __all__ = ["LEFT_OUT", "LINES", "Client", "commands_of", "cpu", "processor_time_of"]
 
@@ -353,18 +353,12 @@ def place(number: int) -> tuple[str, str, str]:
 def processor_time_of(line: str) -> Measure:
     """Microseconds of processor time for a line, by miniredis and by redis-server."""
 
-    def measure(bench: Workbench) -> Generator[Pair]:
-        for _ in bench.turns():
-            yield Pair(*(one(bench, name, line) for name in ("miniredis", "redis-server")))
+    def side(bench: Workbench, name: str) -> float:
+        server = bench.server(name)
+        with Client(server) as client:
+            return cpu(server, commands_of(line, client.fill()), bench.effort.seconds * PART)
 
-    return measure
-
-
-def one(bench: Workbench, name: str, line: str) -> float:
-    """One turn on one server."""
-    server = bench.server(name)
-    with Client(server) as client:
-        return cpu(server, commands_of(line, client.fill()), bench.effort.seconds * PART)
+    return by_turns(side)
 
 
 def commands_of(line: str, dumped: bytes) -> list[list[str | bytes]]:

@@ -18,7 +18,7 @@ from .crowds import allow_files, blocked, idle
 from .model import Measure, Pair
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples
-from .workbench import Workbench
+from .workbench import Workbench, by_turns
 
 __all__ = ["behind_a_queue", "beside_a_crowd", "round_trip"]
 
@@ -35,15 +35,11 @@ def round_trip(percent: float) -> Measure:
     again, with one write. There and back are two hand-overs.
     """
 
-    def measure(bench: Workbench) -> Generator[Pair]:
-        def side(name: str) -> float:
-            with rally(bench.server(name)) as once:
-                return percentile(samples(once, bench.effort.seconds), percent) * 1e6
+    def side(bench: Workbench, name: str) -> float:
+        with rally(bench.server(name)) as once:
+            return percentile(samples(once, bench.effort.seconds), percent) * 1e6
 
-        for _ in bench.turns():
-            yield Pair(side("miniredis"), side("redis-server"))
-
-    return measure
+    return by_turns(side)
 
 
 @contextmanager

@@ -7,17 +7,17 @@ its last reply; batches on the long list and on the short one alternate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 from typing import Final
 
 from ..wire import RawConnection, encode
-from .model import Measure, Pair
+from .model import Measure
 from .servers import RunningServer
 from .timing import samples
-from .workbench import Workbench
+from .workbench import Workbench, by_turns
 
 __all__ = ["NEAR_ENDS", "growth"]
 
@@ -64,19 +64,15 @@ class Batch:
 def growth(commands: tuple[Words, ...], length: int) -> Measure:
     """How many times as long the commands take on a list of a length as on a short one."""
 
-    def measure(bench: Workbench) -> Generator[Pair]:
-        def side(name: str) -> float:
-            server = bench.server(name)
-            fill(server, "long", bench.effort.scaled(length))
-            fill(server, "short", SHORT)
-            with server.connect() as connection:
-                once = times_as_long(connection, Batch.on("long", commands), Batch.on("short", commands))
-                return median(samples(once, bench.effort.seconds))
+    def side(bench: Workbench, name: str) -> float:
+        server = bench.server(name)
+        fill(server, "long", bench.effort.scaled(length))
+        fill(server, "short", SHORT)
+        with server.connect() as connection:
+            once = times_as_long(connection, Batch.on("long", commands), Batch.on("short", commands))
+            return median(samples(once, bench.effort.seconds))
 
-        for _ in bench.turns():
-            yield Pair(side("miniredis"), side("redis-server"))
-
-    return measure
+    return by_turns(side)
 
 
 def times_as_long(connection: RawConnection, long: Batch, short: Batch) -> Callable[[], float]:

@@ -52,6 +52,11 @@ LOADS: Final[Mapping[str, Load]] = {
 """The five commands, by 50 clients."""
 
 
+def at_most(bound: float, unit: str = "") -> Target:
+    """A target that is met by less."""
+    return Target(bound, at_least=False, unit=unit)
+
+
 def loads(clients: int = 50, pipeline: int = 1) -> Iterator[tuple[str, Load]]:
     for name, load in LOADS.items():
         yield name, Load(load.command, clients, pipeline, load.elements)
@@ -78,14 +83,14 @@ def large_rows() -> Iterator[Row]:
     """Requests and replies that are large."""
     lrange = Load(("LRANGE", "list", "0", "99"), elements=lambda _: 100)
     lpush = Load(("LPUSH", "list", "x" * 10240))
-    yield Row(
-        "large-lrange", "large", "LRANGE of 100 elements, 50 clients", "requests/s", "redis-server",
-        Target(0.5), rates(lrange, "redis-server"),
-    )  # fmt: skip
-    yield Row(
-        "large-lpush", "large", "LPUSH of 10 KiB, 50 clients", "requests/s", "redis-server",
-        Target(0.9), rates(lpush, "redis-server"),
-    )  # fmt: skip
+    for name, what, bound, load in (
+        ("lrange", "LRANGE of 100 elements", 0.5, lrange),
+        ("lpush", "LPUSH of 10 KiB", 0.9, lpush),
+    ):
+        yield Row(
+            f"large-{name}", "large", f"{what}, 50 clients", "requests/s", "redis-server", Target(bound),
+            rates(load, "redis-server"),
+        )  # fmt: skip
 
 
 def cpu_rows() -> Iterator[Row]:
@@ -93,7 +98,7 @@ def cpu_rows() -> Iterator[Row]:
     for name, load in loads():
         yield Row(
             f"cpu-{name}", "cpu", f"CPU time per {name.upper()}, 50 clients", "µs", "redis-server",
-            Target(2.0, at_least=False), cpu_per_command(load, "redis-server"),
+            at_most(2.0), cpu_per_command(load, "redis-server"),
         )  # fmt: skip
 
 
@@ -107,7 +112,7 @@ def every_command_rows() -> Iterator[Row]:
     for line in LINES:
         yield Row(
             f"command-{slug(line)}", "commands", f"processor time of {line}", "µs", "redis-server",
-            Target(10.0, at_least=False), processor_time_of(line),
+            at_most(10.0), processor_time_of(line),
         )  # fmt: skip
 
 
@@ -129,15 +134,15 @@ def blocking_rows() -> Iterator[Row]:
     for name, percent in (("median", 50), ("p99", 99)):
         yield Row(
             f"hand-over-{name}", "hand-over", f"BLPOP hand-over, there and back, {name}",
-            "µs", "redis-server", Target(1.2, at_least=False), round_trip(percent),
+            "µs", "redis-server", at_most(1.2), round_trip(percent),
         )  # fmt: skip
     yield Row(
         "crowd-others", "crowd", "hand-over beside 10,000 clients blocked on other keys", "µs",
-        "with 10 blocked", Target(1.1, at_least=False), beside_a_crowd(10_000),
+        "with 10 blocked", at_most(1.1), beside_a_crowd(10_000),
     )  # fmt: skip
     yield Row(
         "crowd-same", "crowd", "hand-over to the first of 1,000 clients blocked on its key", "µs",
-        "with 10 blocked", Target(1.1, at_least=False), behind_a_queue(1_000),
+        "with 10 blocked", at_most(1.1), behind_a_queue(1_000),
     )  # fmt: skip
 
 
@@ -148,11 +153,11 @@ def scaling_rows() -> Iterator[Row]:
         words = "LPUSH and RPOP" if name == "lpush-rpop" else f"{name.upper()} near the ends"
         yield Row(
             f"length-{name}", "length", f"{words}: list of {length:,} to one of 100", "times as long",
-            "redis-server", Target(1.1, at_least=False), growth(commands, length),
+            "redis-server", at_most(1.1), growth(commands, length),
         )  # fmt: skip
     yield Row(
         "expiring", "expiring", "99th percentile of GET and SET while 100,000 keys expire", "µs",
-        "without", Target(2.0, at_least=False), slowest_while_expiring(100_000),
+        "without", at_most(2.0), slowest_while_expiring(100_000),
     )  # fmt: skip
 
 
@@ -167,12 +172,12 @@ def growing_rows() -> Iterator[Row]:
         yield Row(
             f"size-{size}", "growing", f"processor time of SET and GET, bytes: {size:,}", "µs",
             "redis-server",
-            Target(10.0, at_least=False), of_size(size),
+            at_most(10.0), of_size(size),
         )  # fmt: skip
     for count in (10, 10_000, 1_000_000):
         yield Row(
             f"keys-{count}", "growing", f"processor time of SET, GET and DEL, other keys: {count:,}", "µs",
-            "redis-server", Target(10.0, at_least=False), among_keys(count),
+            "redis-server", at_most(10.0), among_keys(count),
         )  # fmt: skip
 
 
@@ -185,11 +190,11 @@ def memory_rows() -> Iterator[Row]:
     ):
         yield Row(
             f"memory-{name}", "memory", f"memory for {what}", "bytes", "redis-server",
-            Target(bound, at_least=False, unit="bytes"), measure,
+            at_most(bound, "bytes"), measure,
         )  # fmt: skip
     yield Row(
         "memory-string", "memory", "memory for a key with a string of 10 bytes, of 200,000", "bytes",
-        "redis-server", Target(1.3, at_least=False), memory_per(strings, 200_000),
+        "redis-server", at_most(1.3), memory_per(strings, 200_000),
     )  # fmt: skip
 
 
@@ -197,11 +202,11 @@ def starting_rows() -> Iterator[Row]:
     """What tests pay for before they begin."""
     yield Row(
         "start", "start", "miniredis.start() until the first PONG", "ms", "spawning redis-server",
-        Target(0.5, at_least=False), start_time,
+        at_most(0.5), start_time,
     )  # fmt: skip
     yield Row(
         "import", "start", "import miniredis, after trio and hiredis", "ms", "",
-        Target(30, at_least=False, unit="ms"), import_time,
+        at_most(30, "ms"), import_time,
     )  # fmt: skip
 
 
@@ -234,11 +239,11 @@ def durable_rows() -> Iterator[Row]:
     for name, what, measure in kept_data():
         yield Row(
             f"durable-{name}", "durable", f"processor time to {what}", "s", "redis-server",
-            Target(3.0 if name == "replay" else 5.0, at_least=False), measure(attrgetter("seconds")),
+            at_most(3.0 if name == "replay" else 5.0), measure(attrgetter("seconds")),
         )  # fmt: skip
         yield Row(
             f"durable-{name}-memory", "durable-memory", f"most memory to {what}", "times", "redis-server",
-            Target(1.3, at_least=False, unit="times"), measure(attrgetter("memory")),
+            at_most(1.3, "times"), measure(attrgetter("memory")),
         )  # fmt: skip
 
 
@@ -286,7 +291,7 @@ def queue_rows() -> Iterator[Row]:
     )  # fmt: skip
     yield Row(
         "pressure-start", "pressure", "processor time of the command pressure exists", "ms", "python -c pass",
-        Target(120, at_least=False, unit="ms"), command_time,
+        at_most(120, "ms"), command_time,
     )  # fmt: skip
     for peer in PEERS:
         yield Row(
@@ -316,11 +321,11 @@ def healing_rows() -> Iterator[Row]:
     for name in DEATHS:
         yield Row(
             f"healing-{name}", "healing", f"until a role works again, its holder {name}", "s", "",
-            Target(15.0, at_least=False, unit="s"), until_it_works(name),
+            at_most(15.0, "s"), until_it_works(name),
         )  # fmt: skip
     yield Row(
         "healing-own", "healing", "until a role works again, its holder our own cut connection", "s", "",
-        Target(0.1, at_least=False, unit="s"), own_hold,
+        at_most(0.1, "s"), own_hold,
     )  # fmt: skip
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Final
 
 from .crowds import allow_files
 from .every_command import cpu
 from .memory import fill_with_strings
 from .model import Measure, Pair
 from .redis_benchmark import Load, rates
-from .workbench import Workbench
+from .workbench import Workbench, by_turns
 
 __all__ = ["among_keys", "by_clients", "of_size"]
-
-SERVERS: Final = "miniredis", "redis-server"
 
 
 def by_clients(clients: int) -> Measure:
@@ -31,15 +28,12 @@ def by_clients(clients: int) -> Measure:
 def of_size(size: int) -> Measure:
     """Microseconds of processor time for a SET and a GET of so many bytes."""
 
-    def measure(bench: Workbench) -> Generator[Pair]:
+    def side(bench: Workbench, name: str) -> float:
         commands: list[list[str | bytes]] = [["SET", "key", b"x" * bench.effort.scaled(size)], ["GET", "key"]]
         at_once = max(min(1_000_000 // size, 50), 1)
-        for _ in bench.turns():
-            yield Pair(
-                *(cpu(bench.server(name), commands, bench.effort.seconds, at_once) for name in SERVERS)
-            )
+        return cpu(bench.server(name), commands, bench.effort.seconds, at_once)
 
-    return measure
+    return by_turns(side)
 
 
 def among_keys(count: int) -> Measure:
@@ -51,8 +45,4 @@ def among_keys(count: int) -> Measure:
         commands = [["SET", "one more", "xxx"], ["GET", "one more"], ["DEL", "one more"]]
         return cpu(server, commands, bench.effort.seconds)
 
-    def measure(bench: Workbench) -> Generator[Pair]:
-        for _ in bench.turns():
-            yield Pair(*(side(bench, name) for name in SERVERS))
-
-    return measure
+    return by_turns(side)

@@ -24,7 +24,7 @@ from pressure.spark.sessions import QUIET
 from ..histories.parquet.session import MissingSparkError
 from ..histories.parquet.session import session as a_session
 from .model import Measure, MissingError, Pair
-from .workbench import Workbench
+from .workbench import Workbench, by_turns
 
 __all__ = ["JOBS", "beside_one_core", "beside_redis_py", "session"]
 
@@ -126,19 +126,12 @@ def beside_one_core(name: str, rows: int) -> Measure:
     """Rows a second on all processors, beside those on one of them."""
     job = JOBS[name]
 
-    def measure(bench: Workbench) -> Generator[Pair]:
-        count = bench.effort.scaled(rows)
-        for _ in bench.turns():
-            yield Pair(*(warmed(job, master, bench, count) for master in ("local[*]", "local[1]")))
+    def side(bench: Workbench, master: str) -> float:
+        with session(master) as spark:
+            in_spark(job, spark, bench, "redis-server", WARM)
+            return in_spark(job, spark, bench, "redis-server", bench.effort.scaled(rows))
 
-    return measure
-
-
-def warmed(job: Job, master: str, bench: Workbench, rows: int) -> float:
-    """Rows a second in a session of its own."""
-    with session(master) as spark:
-        in_spark(job, spark, bench, "redis-server", WARM)
-        return in_spark(job, spark, bench, "redis-server", rows)
+    return by_turns(side, ("local[*]", "local[1]"))
 
 
 @contextmanager

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from .model import Effort
+from .model import Effort, Measure, Pair
 from .servers import SERVERS, RunningServer
 
-__all__ = ["Workbench"]
+__all__ = ["BOTH", "Workbench", "by_turns"]
+
+BOTH: Final = ("miniredis", "redis-server")
 
 
 class Workbench:
@@ -61,3 +63,13 @@ class Workbench:
     def turns(self) -> Iterator[int]:
         """The numbers of the turns to take."""
         return iter(range(self.effort.pairs))
+
+
+def by_turns(side: Callable[[Workbench, str], float], names: Sequence[str] = BOTH) -> Measure:
+    """What ``side`` measures of one thing and of another, turn by turn; by their names."""
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        for _ in bench.turns():
+            yield Pair(*(side(bench, name) for name in names))
+
+    return measure
