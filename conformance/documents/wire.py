@@ -9,6 +9,7 @@ a row to ``GROUPS``. What is slow to import is imported by the first check.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -75,24 +76,34 @@ declare(
 
 @check("wire.commands")
 def tells_of_commands(env: Environment) -> None:
-    """Of all that both servers know; texts are each one's own, and the order of subcommands is nobody's."""
+    """Of all that both servers know; texts are each one's own, and the order of names is nobody's."""
     with (
         (real_redis if env.address.in_process else embedded)() as address,
         Environment(address, env.client) as other,
     ):
         judged, reference = env.connect(), other.connect()
         names = (set(decoded(each.command("COMMAND", "LIST"))) for each in (judged, reference))
-        for name in sorted(set.intersection(*names)):
+        both = set.intersection(*names)
+        for category in sorted(decoded(reference.command("ACL", "CAT"))):
+            here, there = (decoded(each.command("ACL", "CAT", category)) for each in (judged, reference))
+            expect(both.intersection(here), both.intersection(there), f"commands of @{category.decode()}")
+        for name in sorted(both):
             what = f"what is told of {name.decode()}, beside {reference_of(env)}"
-            expect(told_of(judged, name), told_of(reference, name), what)
+            expect(told_of(judged, name, both), told_of(reference, name, both), what)
 
 
-def told_of(server: RawConnection, name: bytes) -> list[object]:
-    """What COMMAND INFO tells of a command, but for its subcommands, and COMMAND DOCS, but for texts."""
+def told_of(server: RawConnection, name: bytes, both: set[bytes]) -> list[object]:
+    """What COMMAND INFO tells of a command, and COMMAND DOCS, but for texts; the first line of its help, if any."""
     (info,) = decoded(server.command("COMMAND", "INFO", name))
     words = iter(decoded(server.command("COMMAND", "DOCS", name))[1])
     docs = dict(zip(words, words, strict=True))
-    return [*info[:9], *(docs.get(each) for each in (b"since", b"group", b"arguments"))]
+    help_ = info[9:10] and any(each[0].endswith(b"|help") for each in info[9])
+    return [
+        *info[:9],
+        *(docs.get(each) for each in (b"since", b"group", b"arguments", b"doc_flags", b"deprecated_since")),
+        sorted(both.intersection((docs.get(b"subcommands") or ())[::2])),
+        server.command(name, "HELP").split(b"\r\n")[1] if help_ else b"",
+    ]
 
 
 def decoded(reply: bytes) -> Any:
@@ -100,6 +111,54 @@ def decoded(reply: bytes) -> Any:
     reader = hiredis.Reader()
     reader.feed(reply)
     return reader.gets()
+
+
+ALIKE: Final = (
+    ("MEMORY", "STATS"), ("SET", "k", "v", "EX", "100"), ("MEMORY", "STATS"), ("LATENCY", "HISTOGRAM", "set"),
+    ("CLIENT", "GETNAME"), ("LATENCY", "HISTOGRAM", "get", "set", "client|getname", "none"),
+    ("LATENCY", "HISTOGRAM", "client"), ("LATENCY", "GRAPH", "command"),
+    ("CONFIG", "SET", "latency-monitor-threshold", "30"), ("DEBUG", "SLEEP", "0.1"), ("LATENCY", "LATEST"),
+    ("LATENCY", "HISTORY", "command"), ("LATENCY", "GRAPH", "command"), ("LATENCY", "RESET", "command"),
+    ("ACL", "GENPASS"), *(("ACL", "GENPASS", bits) for bits in ("0", "32", "33", "36", "37", "4096", "4097")),
+)  # fmt: skip
+"""Requests whose replies are alike but for numbers: sizes, times and secrets."""
+
+
+@check("wire.server")
+def tells_alike(env: Environment) -> None:
+    """On servers of their own, in both protocols."""
+    from ..differential.rival import DEBUG
+
+    assert env.address.another is not None
+    told = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew(*DEBUG) as address, Environment(address, env.client) as own:
+            for protocol in (b"2", b"3"):
+                own.redis.flushall()
+                server = own.connect()
+                server.command("HELLO", protocol)
+                server.command("CONFIG", "RESETSTAT")
+                told += [without_numbers(decoded(server.command(*words))) for words in ALIKE]
+    requests = [(*words, protocol) for protocol in ("in RESP2", "in RESP3") for words in ALIKE]
+    for words, here, there in zip(requests, told, told[len(requests) :], strict=False):
+        expect(here, there, f"{' '.join(words)}, but for numbers, beside {reference_of(env)}")
+
+
+def without_numbers(reply: Any) -> Any:
+    """A reply without what differs from run to run."""
+    match reply:
+        case list():
+            return list(map(without_numbers, reply))
+        case dict():
+            return [[without_numbers(part) for part in item] for item in reply.items()]
+        case bytes():
+            return (
+                len(reply) if re.fullmatch(rb"[0-9a-f]{8,}", reply) else re.sub(rb"\d+(\.\d+)?", b"0", reply)
+            )
+        case Exception():
+            return str(reply)
+        case _:
+            return type(reply)
 
 
 @check("wire.blocking")

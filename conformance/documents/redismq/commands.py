@@ -61,7 +61,7 @@ def times(env: Environment) -> int:
 
 @commands("mq.type", "The Reliable Queue")
 def type_of_its_own(env: Environment) -> None:
-    """A queue is a type of its own."""
+    """A queue is a type of its own, at the key that COMMAND GETKEYS finds in a command."""
     talk = Talk(env)
     talk.ask("MQ.PUSH t v")
     expect(
@@ -73,6 +73,10 @@ def type_of_its_own(env: Environment) -> None:
     talk.ask("RPUSH k v")
     for line in ("MQ.ACK k 1-1", "MQ.RECOVER k 1 0"):
         talk.expect(line, WRONG_TYPE)
+    key = talk.ask("COMMAND GETKEYS MQ.PUSH t v")
+    for line in ("MQ.ACK t 1-1", "MQ.RECOVER t 1 0", "MQ.INSPECT t 0 1", "MQ.QINFO t"):
+        talk.expect(f"COMMAND GETKEYS {line}", key)
+    expect(key.startswith(b"*1\r\n"), True, "MQ.PUSH has one key")
 
 
 @commands("mq.push.creates", "MQ.PUSH")

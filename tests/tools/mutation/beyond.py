@@ -24,6 +24,7 @@ _INSIDE: Final = "only programs that have the server in their own process see it
 _VERSION: Final = "it takes a server that answers as another version than 7.0"
 _MEMORY: Final = "it takes a server whose memory is full, which miniredis never is"
 _INTERNAL: Final = "DEBUG is there for those who develop Redis, and Redis documents none of it"
+_OURS: Final = "miniredis alone limits it, and says so in its guide"
 _PROCESS: Final = "it depends on how much memory the server's process has"
 
 BEYOND: Final = {
@@ -46,17 +47,47 @@ BEYOND: Final = {
 }
 """By file, why the suite is not asked about its mutants."""
 
+BEYOND_FUNCTIONS: Final = {
+    ("miniredis/engine/commands/server.py", "save"): _DISK,
+    ("miniredis/engine/commands/memory.py", "memory_doctor"): _PROCESS,
+    ("miniredis/engine/commands/memory.py", "memory_malloc_stats"): _PROCESS,
+    ("miniredis/engine/commands/hyperloglogs.py", "pfselftest"): _INTERNAL,
+    ("miniredis/engine/commands/scanning.py", "with_cursor_of_7_4"): _VERSION,
+    ("miniredis/engine/commands/stream_info.py", "known_to_6"): _VERSION,
+}
+"""The same by file and function."""
+
 BEYOND_LINES: Final = {
-    ("miniredis/engine/waiting.py", "return tuple(self._blocked)"): _INSIDE,
+    **{
+        ("miniredis/engine/commands/server.py", line): _DISK
+        for line in (
+            "may_wait = session.flags & EXECUTING or len(args) > 1",
+            "if (session.flags & EXECUTING or saves.must_wait) and may_wait and saves.began is None:",
+            "saves.schedule()",
+            "return SCHEDULED",
+            "saves.start()",
+            "return STARTED",
+            "session.engine.saves.cancel()",
+            'elif not session.engine.saves.write_at_end(is_asked_for=b"SAVE" in options) and b"FORCE" not in options:',
+            "raise CommandError(errors.NO_SHUTDOWN_NOW)",
+        )
+    },
+    ("miniredis/engine/commands/drawing.py", "if -count > MOST_REPEATED:"): _OURS,
+    ("miniredis/engine/commands/drawing.py", "raise CommandError(errors.OUT_OF_RANGE)"): _OURS,
+    ("miniredis/engine/commands/drawing.py", "MOST_REPEATED: Final = 1_000_000"): _OURS,
+    ("miniredis/engine/commands/sorted_set_samples.py", "if count < -MOST_REPEATED:"): _OURS,
+    ("miniredis/engine/commands/generic.py", "to.note_fields(key, value)"): _VERSION,
+    ("miniredis/engine/commands/generic.py", "raise CommandError(errors.WAIT_ON_REPLICA)"): _REPLICA,
     (
         "miniredis/engine/commands/server.py",
-        'elif not session.engine.saves.write_at_end(is_asked_for=b"SAVE" in options) and b"FORCE" not in options:',
-    ): _DISK,
-    ("miniredis/engine/commands/memory.py", "if used < TOO_LITTLE:"): _PROCESS,
+        "return role_of_replica(engine.replication.upstream, engine.replication.upstream.address)",
+    ): _REPLICA,
     (
-        "miniredis/engine/commands/memory.py",
-        "if session.engine.statistics.memory_peak > 1.5 * used:",
-    ): _PROCESS,
+        "miniredis/engine/commands/server.py",
+        'check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))',
+    ): _CLUSTER,
+    ("miniredis/engine/waiting.py", "return effects.record("): _DISK,
+    ("miniredis/engine/waiting.py", "return tuple(self._blocked)"): _INSIDE,
     ("miniredis/engine/commands/pubsub.py", "session.engine.cluster.publish(args[1], args[2])"): _CLUSTER,
     (
         "miniredis/engine/commands/pubsub.py",
@@ -81,20 +112,26 @@ def is_beyond(mutant: Mutant) -> bool:
     return (
         mutant.file in BEYOND
         or (mutant.file, mutant.changed()[0]) in BEYOND_LINES
-        or not of_other_versions(mutant.file).isdisjoint(mutant.lines)
+        or not left_out(mutant.file).isdisjoint(mutant.lines)
     )
 
 
+OTHER_VERSIONS: Final = re.compile(r"in_versions\(|command\(.*since='(?:7\.[2-9]|8|9|valkey)").match
+"""A decorator of a function that only other versions than 7.0 have."""
+
+
 @cache
-def of_other_versions(file: str) -> frozenset[int]:
-    """The lines of the functions that stand for a command, or for one that is new, in other versions only."""
+def left_out(file: str) -> frozenset[int]:
+    """The lines of ``BEYOND_FUNCTIONS``, and of those that other versions alone have for a command."""
     functions = [
         each for each in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(each, ast.FunctionDef)
     ]
     lines = (
-        range(decorator.lineno, (function.end_lineno or 0) + 1)
-        for function in functions
-        for decorator in function.decorator_list
-        if re.match(r"in_versions\(|command\(.*since='(?:7\.[2-9]|8|9|valkey)", ast.unparse(decorator))
+        range(first, (each.end_lineno or 0) + 1)
+        for each in functions
+        for first in (
+            *(above.lineno for above in each.decorator_list if OTHER_VERSIONS(ast.unparse(above))),
+            *([each.body[0].lineno] if (file, each.name) in BEYOND_FUNCTIONS else []),
+        )
     )
     return frozenset(chain.from_iterable(lines))

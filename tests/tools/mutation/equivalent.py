@@ -58,6 +58,10 @@ BACKUP_QUEUE: Final = "pressure/kinds/backup/__init__.py"
 CLIENTS: Final = "miniredis/engine/commands/clients.py"
 ROLES: Final = "pressure/protocol/roles.py"
 CONSUMING: Final = "pressure/kinds/reliable/consuming.py"
+BITMAPS: Final = "miniredis/engine/commands/bitmaps.py"
+MEMORY: Final = "miniredis/engine/commands/memory.py"
+PENDING: Final = "miniredis/engine/commands/stream_pending.py"
+SORTING: Final = "miniredis/engine/commands/sorting.py"
 RQUEUES: Final = "miniredis/engine/commands/rqueues.py"
 
 _TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
@@ -208,6 +212,10 @@ EQUIVALENT: Final = (
     Equivalent(RELIABLE_LUA, "return {now, redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or false, due, rest}", ("return {now, redis.call('ZRANGE', delayed, 0, 1, 'WITHSCORES')[2] or false, due, rest}",), "only the first of them is looked at"),
     Equivalent(REAPING, "if #first == 0 or tonumber(first[2]) ~= 0 then return {back, -1} end", ("if #first == 1 or tonumber(first[2]) ~= 0 then return {back, -1} end",), "where there is none, it has no number either, which is not 0") ,
     Equivalent(RELIABLE, "state.due_first = True", ("state.due_first = False", "pass"), "a message that is due and one that waits take turns, whichever comes first"),
+    Equivalent(BITMAPS, "for start in range(first >> 3, end if first <= last else 0, CHUNK):", ("for start in range(first >> 3, end if first <= last else 1, CHUNK):", "for start in range(first >> 3, end if first <= last else -1, CHUNK):"), "of an empty range no bit is left in the byte"),
+    Equivalent(PENDING, "told.append([id_text(number), delivery.consumer.name, max(idle, 0), delivery.count])", ("told.append([id_text(number), delivery.consumer.name, max(idle, 1), delivery.count])", "told.append([id_text(number), delivery.consumer.name, max(idle, -1), delivery.count])"), _MOMENT),
+    Equivalent(SORTING, 'b"BY": (1, lambda options, operands: setattr(options, "by", operands[0])),', ('b"BY": (1, lambda options, operands: setattr(options, "by", operands[-1])),',), "there is one operand"),
+    Equivalent(MEMORY, "data = max(used - overhead, 0)", ("data = max(used - overhead, 1)", "data = max(used - overhead, -1)"), "a process has more memory than its tables"),
     Equivalent(POPPING, "if len(state) == 1:", ("if len(state) == 0:",), "one queue may be popped as several are"),
 )  # fmt: skip
 

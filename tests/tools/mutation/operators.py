@@ -176,6 +176,8 @@ def statements(node: ast.AST, places: Places) -> Iterator[Change]:
             | ast.AnnAssign(target=ast.Attribute(), value=ast.expr())
         ):
             yield start, end, "pass", "leaves a statement out"
+        case ast.If() if ast.unparse(node.test) == "TYPE_CHECKING":
+            pass  # it is false wherever anything runs
         case ast.If() | ast.While() | ast.IfExp():
             yield from negated(node.test, places)
         case ast.comprehension():

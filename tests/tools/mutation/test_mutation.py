@@ -10,7 +10,7 @@ import pytest
 
 from . import __main__, model, operators, reach, report
 from .bench import Benches
-from .beyond import BEYOND, BEYOND_LINES
+from .beyond import BEYOND, BEYOND_FUNCTIONS, BEYOND_LINES
 from .equivalent import EQUIVALENT, reason_of
 from .judges import Outcome, ProjectTests, Suite
 from .model import ROOT, Mutant
@@ -91,7 +91,9 @@ def test_the_first_of_one_reply_is_the_last() -> None:
 
 def test_each_file_and_line_that_the_suite_is_not_asked_about_is_there_and_has_a_reason() -> None:
     assert {file for file in BEYOND if (ROOT / file).is_file()} == BEYOND.keys()
-    assert all((*BEYOND.values(), *BEYOND_LINES.values()))
+    assert all((*BEYOND.values(), *BEYOND_LINES.values(), *BEYOND_FUNCTIONS.values()))
+    for file, name in BEYOND_FUNCTIONS:
+        assert f"\ndef {name}(" in (ROOT / file).read_text(), name
     for file, line in BEYOND_LINES:
         assert line in map(str.strip, (ROOT / file).read_text().splitlines()), line
     assert not set(__main__.asked("suite", ["pressure.protocol"])) & set(

@@ -261,4 +261,18 @@ SERVERS: Final = (
         '        return Verbatim(b"")',
         ("recorded.latency",),
     ),
+    Mutant(
+        "counts a change for HSET, however many fields it sets",
+        "miniredis/engine/commands/hashes.py",
+        'changed, "hset", len(args) // 2 - 1)',
+        'changed, "hset")',
+        ("recorded.changes",),
+    ),
+    Mutant(
+        "SPOP leaves the first member that it draws",
+        "miniredis/engine/commands/sets.py",
+        "    for member in found:\n        values.remove(member)\n    if stay",
+        "    for member in found[1:]:\n        values.remove(member)\n    if stay",
+        ("recorded.luck",),
+    ),
 )
