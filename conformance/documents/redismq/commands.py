@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import redis
 
@@ -74,9 +74,11 @@ def type_of_its_own(env: Environment) -> None:
     for line in ("MQ.ACK k 1-1", "MQ.RECOVER k 1 0"):
         talk.expect(line, WRONG_TYPE)
     key = talk.ask("COMMAND GETKEYS MQ.PUSH t v")
-    for line in ("MQ.ACK t 1-1", "MQ.RECOVER t 1 0", "MQ.INSPECT t 0 1", "MQ.QINFO t"):
+    for line in ("MQ.POP 1 t", "MQ.ACK t 1-1", "MQ.RECOVER t 1 0", "MQ.INSPECT t 0 1", "MQ.QINFO t"):
         talk.expect(f"COMMAND GETKEYS {line}", key)
     expect(key.startswith(b"*1\r\n"), True, "MQ.PUSH has one key")
+    more = talk.ask("COMMAND GETKEYS MQ.POP 1 t KEYS 2 u v")
+    expect(more.startswith(b"*3\r\n"), True, "MQ.POP has a key, and those after KEYS")
 
 
 @commands("mq.push.creates", "MQ.PUSH")
@@ -147,13 +149,38 @@ exchange(
 )  # fmt: skip
 
 
+REFUSED: Final = (
+    *(f"MQ.POP {count} k" for count in ("0", "-1", "many", "1.5")),
+    *(f"MQ.POP 1 k KEYS {keys}".rstrip() for keys in ("", "0", "-1", "many", "0 k", "1", "2 l", "3 l m", "1 l m")),
+    *(f"MQ.POP 1 k {end}" for end in ("BLOCK", "BLOCK -1", "BLOCK soon", "SOON", "SOON 1", "BLOCK 1 BLOCK")),
+    *(f"MQ.RECOVER k {words}" for words in ("0 1", "-1 1", "many 1", "1 -1", "1 long")),
+    *(f"MQ.INSPECT k {words}" for words in ("0 0", "0 -1", "0 many", "many 1", "SOON 0 1", "PENDING 0 0")),
+    *(f"MQ.ACK k {id_}" for id_ in ("1", "1-", "-1", "1-1-1", "01-1", "1-01", "a-1", "1-1 b", "18446744073709551616-0")),
+)  # fmt: skip
+"""Requests that are errors."""
+
+
 @commands("mq.pop.count-bad", "MQ.POP", level="decided")
 def pop_count_bad(env: Environment) -> None:
-    """A count below 1, or no number, is an error and pops nothing."""
+    """A count or a number of keys below 1, or no number, is an error and pops nothing."""
     talk = Talk(env)
     talk.ask("MQ.PUSH k v")
-    for count in ("0", "-1", "many"):
-        expect(talk.ask(f"MQ.POP {count} k")[:1], b"-", f"a pop of {count}")
+    for line in REFUSED:
+        expect(talk.ask(line)[:1], b"-", f"what {line} answers")
+    for line in (
+        "MQ.PUSH k",
+        "MQ.POP 1",
+        "MQ.ACK k",
+        "MQ.RECOVER k 1",
+        "MQ.INSPECT k 0",
+        "MQ.QINFO",
+        "MQ.QINFO k k",
+    ):
+        expect(
+            b"wrong number of arguments" in talk.ask(line),
+            True,
+            f"whether {line} has too few arguments, or too many",
+        )
     expect(Queue(env, "k").lengths(), (1, 0), "undelivered and delivered")
 
 

@@ -87,6 +87,14 @@ BEYOND_LINES: Final = {
         'check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))',
     ): _CLUSTER,
     ("miniredis/engine/waiting.py", "return effects.record("): _DISK,
+    **{
+        ("miniredis/engine/commands/stream_reading.py", line): _REPLICA
+        for line in (
+            "consumer = attending(session, key, group, reading.consumer, None if reading.keeps else reading.group)",
+            "if named is not None:",
+            "if entries and not reading.keeps:",
+        )
+    },
     ("miniredis/engine/waiting.py", "return tuple(self._blocked)"): _INSIDE,
     ("miniredis/engine/commands/pubsub.py", "session.engine.cluster.publish(args[1], args[2])"): _CLUSTER,
     (
@@ -111,7 +119,8 @@ def is_beyond(mutant: Mutant) -> bool:
     """Whether the suite is not asked about a mutant, as about all commands of other versions."""
     return (
         mutant.file in BEYOND
-        or (mutant.file, mutant.changed()[0]) in BEYOND_LINES
+        or (mutant.file, line := mutant.changed()[0]) in BEYOND_LINES
+        or ".also_propagate(" in line  # only replicas and files on a disk get it
         or not left_out(mutant.file).isdisjoint(mutant.lines)
     )
 
