@@ -86,6 +86,7 @@ BEYOND_LINES: Final = {
         "miniredis/engine/commands/server.py",
         'check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))',
     ): _CLUSTER,
+    ("miniredis/engine/commands/generic.py", "acks.add(session.waiter, offset, as_c_int(wanted))"): _REPLICA,
     ("miniredis/engine/waiting.py", "return effects.record("): _DISK,
     **{
         ("miniredis/engine/commands/stream_reading.py", line): _REPLICA
