@@ -19,7 +19,7 @@ from pressure.protocol.operation import Wait
 
 from .conftest import PREFIX, Task, invariant, server_fixture, waiting
 from .conftest import until as come
-from .loops import cancelled, live, ours, pause, play, together, until
+from .loops import cancelled, live, ours, play, together, until
 
 JOBS = PREFIX + "jobs"
 
@@ -38,7 +38,6 @@ def test_more_waiting_operations_than_connections_all_come_to_their_end(
 
         async def put() -> None:
             await until(lambda: len(ours(raw)) >= limit, "were there connections")
-            await pause(0.05)
             for number in range(count):
                 await queue.put(b"%d" % number)
                 seen.append(len(ours(raw)))

@@ -25,7 +25,7 @@ from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.connection import TICK, CancelScope
 
 from .conftest import PREFIX, Server, Task, invariant, server_fixture, until, waiting
-from .loops import cancelled, pause, play
+from .loops import cancelled, play
 from .loops import until as come
 
 JOBS = PREFIX + "jobs"
@@ -414,6 +414,5 @@ def test_a_connection_that_hangs_does_not_end_a_lease(
             before = raw.pttl(f"{JOBS}:consumer")
             await come(lambda: raw.pttl(f"{JOBS}:consumer") > before, "did another attempt succeed")
             assert not hang.is_set()
-        await pause()
 
     play(flavour, main, url=f"{gate.url}?{LONG}", lease=2)
