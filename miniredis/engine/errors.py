@@ -342,7 +342,13 @@ PROTECTED_MODE = (
     b"order for the server to start accepting connections from the outside."
 )
 NO_AUTH = b"NOAUTH Authentication required."
-WRONG_PASSWORD = b"WRONGPASS invalid username-password pair or user is disabled."
+
+
+def wrong_password() -> bytes:
+    """A client cannot become a user with this password."""
+    return b"WRONGPASS invalid username-password pair or user is disabled."
+
+
 NO_PASSWORD_SET = (
     b"ERR AUTH <password> called without any password configured for the default user. "
     b"Are you sure your configuration is correct?"
@@ -805,13 +811,19 @@ def unknown_node(name: bytes) -> bytes:
 
 
 # ACL
-def no_command_right(name: bytes) -> bytes:
+def no_command_right(user: bytes, name: bytes) -> bytes:  # noqa: ARG001
     """A user may not run a command."""
     return b"NOPERM this user has no permissions to run the '%b' command" % name
 
 
-NO_KEY_RIGHT = b"NOPERM this user has no permissions to access one of the keys used as arguments"
-NO_CHANNEL_RIGHT = b"NOPERM this user has no permissions to access one of the channels used as arguments"
+def no_key_right(user: bytes, key: bytes) -> bytes:  # noqa: ARG001
+    """A user may not use a key."""
+    return b"NOPERM this user has no permissions to access one of the keys used as arguments"
+
+
+def no_channel_right(user: bytes, channel: bytes) -> bytes:  # noqa: ARG001
+    """A user may not use a channel."""
+    return b"NOPERM this user has no permissions to access one of the channels used as arguments"
 
 
 def not_any_more(reason: bytes) -> bytes:
@@ -848,11 +860,15 @@ GENPASS_BITS = (
     b"ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to "
     b"4096"
 )
-NO_ACL_FILE = (
-    b"ERR This Redis instance is not configured to use an ACL file. You may want to specify users via the "
-    b"ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) "
-    b"in order to store users in the Redis configuration."
-)
+
+
+def no_acl_file() -> bytes:
+    """ACL LOAD and SAVE need a file."""
+    return (
+        b"ERR This Redis instance is not configured to use an ACL file. You may want to specify users via "
+        b"the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration "
+        b"file set) in order to store users in the Redis configuration."
+    )
 
 
 def sort_option_needs_rights(option: bytes) -> bytes:

@@ -69,7 +69,7 @@ def rights(session: Session, command: Command, args: list[bytes]) -> bytes | Non
     if not session.flags & LIMITED:
         return None
     denial = session.engine.users.denied(session, command, args)
-    return None if denial is None else denial.error
+    return None if denial is None else denial.error(session.engine.version, session.user.name)
 
 
 def cluster(session: Session, command: Command, args: list[bytes]) -> bytes | None:

@@ -328,6 +328,7 @@ def table_of(version: Version) -> CommandTable:
         declare_rest()
         from . import older as _older  # noqa: F401  (what the default version needs nothing of)
         from . import variants as _variants  # noqa: F401
+        from .acl import variants as _acl  # noqa: F401
         from .commands import load_other_versions
 
         load_other_versions()

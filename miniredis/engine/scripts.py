@@ -260,7 +260,7 @@ class Scripts:
         elif run.client.flags & LIMITED and (
             denial := engine.users.denied(run.client, command, args, b"lua")
         ):
-            refusal = errors.no_right_of_scripts(denial.kind.in_script)
+            refusal = denial.in_script(engine.version, run.client.user.name)
         elif run.is_read_only and (writes or "may_replicate" in flags):
             refusal = errors.READ_ONLY_SCRIPT
         elif writes and not run.client.must_obey:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from .. import errors
+from ..registry import chosen
 from .catalog import Catalog
 from .selector import SPACES, RuleError
 from .user import User, merge_selectors
@@ -43,7 +44,7 @@ def declared_user(words: Sequence[bytes], new: NewUser, catalog: Catalog) -> Use
     name = words[1]
     if SPACES(name):
         raise UserLineError(errors.SPACES_IN_USER_NAME)
-    rules, unmatched = merge_selectors(words[2:])
+    rules, unmatched = chosen(catalog.version, merge_selectors)(words[2:])
     if unmatched is not None:
         raise UserLineError(errors.bad_user_line(name, errors.UNMATCHED_IN_FILE))
     user = new(name)
@@ -91,7 +92,7 @@ def users_in_file(text: bytes, file: bytes, new: NewUser, catalog: Catalog) -> d
 
 def apply_rules(user: User, words: list[bytes], where: bytes, catalog: Catalog) -> list[bytes]:
     """Applies the rules of a line; returns what is wrong: unknown commands, and the first other mistake."""
-    rules, unmatched = merge_selectors(words)
+    rules, unmatched = chosen(catalog.version, merge_selectors)(words)
     if unmatched is not None:
         return [b"%b: %b. " % (where, errors.UNMATCHED_IN_FILE)]
     problems: list[bytes] = []

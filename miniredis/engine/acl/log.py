@@ -27,7 +27,9 @@ class LogEntry:
         user: the name.
         when: the last time, in milliseconds.
         client: that client's line of CLIENT LIST.
+        created: the first time.
         count: how often.
+        number: of the entry, counted from 0.
     """
 
     reason: bytes
@@ -36,7 +38,9 @@ class LogEntry:
     user: bytes
     when: int
     client: bytes
+    created: int
     count: int = 1
+    number: int = -1
 
     def is_same(self, other: LogEntry) -> bool:
         """Whether both tell of the same, at about the same time."""
@@ -55,15 +59,19 @@ class AccessLog:
     """
 
     def __init__(self) -> None:
+        self._next_number = 0
         self.entries: deque[LogEntry] = deque()
 
     def add(self, entry: LogEntry, most: int) -> None:
         """Adds an entry, together with an older one that is the same; keeps only ``most`` of them."""
         for older in islice(self.entries, COMPARED):
             if entry.is_same(older):
-                entry.count = older.count + 1
+                entry.count, entry.number, entry.created = older.count + 1, older.number, older.created
                 self.entries.remove(older)
                 break
+        else:
+            entry.number = self._next_number
+            self._next_number += 1
         self.entries.appendleft(entry)
         while len(self.entries) > most:
             self.entries.pop()

@@ -6,21 +6,30 @@ is about the last key or channel at which one of them stopped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .. import errors
 from ..key_positions import known_keys
+from ..registry import chosen
 from .selector import READ, WRITE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..registry import Command
+    from ..version import Version
     from .catalog import Catalog
     from .selector import Selector
     from .user import User
 
-__all__ = ["COMMAND", "Denial", "Kind", "denial", "may_use_all_keys"]
+__all__ = [
+    "COMMAND",
+    "Denial",
+    "Kind",
+    "denial",
+    "dry_run_refusal",
+    "may_use_all_keys",
+    "script_refusal",
+]
 
 
 class Kind(NamedTuple):
@@ -29,28 +38,36 @@ class Kind(NamedTuple):
     Attributes:
         rank: of several denials, the one with the highest counts.
         reason: in ACL LOG.
+        error: makes the error that a client gets, from the names of the user and of what this is about.
         later: in the error for a command of a transaction.
         in_script: in the error for a command of a script.
     """
 
     rank: int
     reason: bytes
-    later: bytes = b""
-    in_script: bytes = b""
+    error: Callable[[bytes, bytes], bytes]
+    later: bytes
+    in_script: bytes
 
 
 COMMAND: Final = Kind(
-    1, b"command", b"no permission to execute the command or subcommand", b"run this command or subcommand"
+    1,
+    b"command",
+    errors.no_command_right,
+    b"no permission to execute the command or subcommand",
+    b"run this command or subcommand",
 )
 KEY: Final = Kind(
     2,
     b"key",
+    errors.no_key_right,
     b"no permission to touch the specified keys",
     b"access at least one of the keys mentioned in the command arguments",
 )
 CHANNEL: Final = Kind(
     4,
     b"channel",
+    errors.no_channel_right,
     b"no permission to access one of the channels used as arguments",
     b"publish to the channel mentioned in the command",
 )
@@ -69,28 +86,39 @@ class Denial(NamedTuple):
     about: bytes
     at: int = 0
 
-    @property
-    def error(self) -> bytes:
-        """The error that the client gets."""
-        if self.kind is COMMAND:
-            return errors.no_command_right(self.about)
-        return errors.NO_KEY_RIGHT if self.kind is KEY else errors.NO_CHANNEL_RIGHT
+    def error(self, version: Version, user: bytes) -> bytes:
+        """The error that a client of this user gets."""
+        return chosen(version, self.kind.error)(user, self.about)
 
-    @property
-    def in_dry_run(self) -> bytes:
+    def in_script(self, version: Version, user: bytes) -> bytes:
+        """The error that a script gets."""
+        return chosen(version, script_refusal)(self, user)
+
+    def in_dry_run(self, version: Version, user: bytes) -> bytes:
         """The reply of ACL DRYRUN."""
-        start = b"This user has no permissions to "
-        if self.kind is COMMAND:
-            return start + b"run the '%b' command" % self.about
-        return start + b"access the '%b' %b" % (errors.until_nul(self.about), self.kind.reason)
+        return chosen(version, dry_run_refusal)(self, user)
+
+
+def script_refusal(found: Denial, user: bytes) -> bytes:  # noqa: ARG001
+    """The error that a script gets whose user may not do something."""
+    return errors.no_right_of_scripts(found.kind.in_script)
+
+
+def dry_run_refusal(found: Denial, user: bytes) -> bytes:  # noqa: ARG001
+    """What ACL DRYRUN says of what a user may not do."""
+    start = b"This user has no permissions to "
+    if found.kind is COMMAND:
+        return start + b"run the '%b' command" % found.about
+    return start + b"access the '%b' %b" % (errors.until_nul(found.about), found.kind.reason)
 
 
 def denial(user: User, command: Command, args: list[bytes], catalog: Catalog) -> Denial | None:
     """Why a user may not run a request; None if it may."""
-    worst = Denial(COMMAND, command.name)
+    name = catalog.name_of(command)
+    worst = Denial(COMMAND, name)
     keys: list[tuple[bytes, int]] | None = None
     for selector in user.selectors:
-        if not may_run(selector, command, args, catalog):
+        if not may_run(selector, command, name, args, catalog):
             continue
         if keys is None:
             keys = [] if selector.all_keys else used_keys(command, args)
@@ -104,10 +132,10 @@ def denial(user: User, command: Command, args: list[bytes], catalog: Catalog) ->
     return worst
 
 
-def may_run(selector: Selector, command: Command, args: list[bytes], catalog: Catalog) -> bool:
-    if selector.all_commands or "no_auth" in command.flags or selector.commands & catalog.bits[command.name]:
+def may_run(selector: Selector, command: Command, name: bytes, args: list[bytes], catalog: Catalog) -> bool:
+    if selector.all_commands or "no_auth" in command.flags or selector.commands & catalog.bits[name]:
         return True
-    first_words = selector.first_words.get(command.name)
+    first_words = selector.first_words.get(name)
     return bool(first_words) and len(args) > 1 and args[1].lower() in map(bytes.lower, first_words or ())
 
 
@@ -165,12 +193,13 @@ def is_pattern_in(pattern: bytes, patterns: dict[bytes, Callable[[bytes], bool]]
 
 def may_use_all_keys(user: User, command: Command, args: list[bytes], catalog: Catalog) -> bool:
     """Whether a selector that allows a request also allows to read every key."""
+    name = catalog.name_of(command)
     return any(
         (
             selector.all_keys
-            or any(name == b"*" and each.access & READ for name, each in selector.keys.items())
+            or any(pattern == b"*" and each.access & READ for pattern, each in selector.keys.items())
         )
-        and may_run(selector, command, args, catalog)
+        and may_run(selector, command, name, args, catalog)
         and denied_key(selector, used_keys(command, args)) is None
         for selector in user.selectors
     )

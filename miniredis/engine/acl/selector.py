@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from .. import errors
 from ..glob import compile_glob
+from ..registry import chosen
 from .catalog import Catalog
 
-__all__ = ["READ", "WRITE", "RuleError", "Selector"]
+__all__ = ["READ", "WRITE", "RuleError", "Selector", "channels_in_rules", "rules_that_fit"]
 
 READ: Final = 1
 WRITE: Final = 2
@@ -57,6 +58,7 @@ class Selector:
         all_commands: whether every command may run, also one that is not in ``commands``.
         commands: the commands that may run, a bit each.
         first_words: by command, its first arguments with which it may run all the same.
+        said: the rules about commands since the last one about all of them, as some versions show them.
         all_keys: whether every key may be used.
         keys: which keys may be used otherwise, by pattern.
         all_channels: whether every channel may be used.
@@ -67,6 +69,7 @@ class Selector:
         self.all_commands = False
         self.commands = 0
         self.first_words: dict[bytes, list[bytes]] = {}
+        self.said: list[bytes] = []
         self.all_keys = False
         self.keys: dict[bytes, Pattern] = {}
         self.all_channels = all_channels
@@ -81,6 +84,7 @@ class Selector:
         """The same rights, to be changed."""
         new = Selector(all_channels=self.all_channels)
         new.all_commands, new.commands, new.all_keys = self.all_commands, self.commands, self.all_keys
+        new.said = list(self.said)
         new.first_words = {name: list(words) for name, words in self.first_words.items()}
         new.keys, new.channels = dict(self.keys), dict(self.channels)
         return new
@@ -90,6 +94,8 @@ class Selector:
     def apply(self, rule: bytes, catalog: Catalog) -> None:
         """Changes the rights by one rule; raises ``RuleError`` if there is no such rule."""
         change = WORDS.get(rule.lower())
+        if catalog.refuses(rule):
+            raise RuleError(errors.RULE_SYNTAX)
         if change is not None:
             change(self)
         elif rule[:1] in {b"~", b"%"}:
@@ -99,7 +105,7 @@ class Selector:
         elif rule[:2] in {b"+@", b"-@"}:
             self._change_category(rule[2:].lower(), catalog, is_allowed=rule[:1] == b"+")
         elif rule[:1] == b"+":
-            self._allow(rule[1:].lower(), rule.rpartition(b"|")[2], catalog)
+            self._allow(rule[1:], catalog)
         elif rule[:1] == b"-":
             self._change(named(rule[1:].lower(), catalog), catalog, is_allowed=False)
         else:
@@ -108,15 +114,25 @@ class Selector:
     def allow_all_commands(self) -> None:
         """``+@all``: also commands that do not exist yet."""
         self.all_commands, self.commands = True, EVERYTHING
-        self.first_words.clear()
+        self._forget_rules()
 
     def forbid_all_commands(self) -> None:
         """``-@all``."""
         self.all_commands, self.commands = False, 0
-        self.first_words.clear()
+        self._forget_rules()
 
-    def _allow(self, name: bytes, first_word: bytes, catalog: Catalog) -> None:
-        parent, bar, part = name.rpartition(b"|")
+    def _forget_rules(self) -> None:
+        self.first_words.clear()
+        self.said.clear()
+
+    def _say(self, name: bytes, *, is_allowed: bool) -> None:
+        """Keeps a rule in place of those about the same, or a part of it."""
+        self.said = [each for each in self.said if each[1:] != name and not each[1:].startswith(name + b"|")]
+        self.said.append((b"+" if is_allowed else b"-") + name)
+
+    def _allow(self, rule: bytes, catalog: Catalog) -> None:
+        name, first_word = rule.lower(), catalog.split(rule)[2]
+        parent, bar, part = catalog.split(name)
         if not bar:
             self._change(named(name, catalog), catalog, is_allowed=True)
             return
@@ -127,17 +143,20 @@ class Selector:
         if catalog.families[parent] != catalog.bits[parent]:
             self._change(named(name, catalog), catalog, is_allowed=True)
             return
+        self._say(name, is_allowed=True)
         words = self.first_words.setdefault(parent, [])
         if all(word.lower() != part for word in words):
             words.append(first_word)
 
     def _change(self, name: bytes, catalog: Catalog, *, is_allowed: bool) -> None:
+        self._say(name, is_allowed=is_allowed)
         self._set(catalog.families[name], is_allowed=is_allowed)
         self.first_words.pop(name, None)
 
     def _change_category(self, category: bytes, catalog: Catalog, *, is_allowed: bool) -> None:
         if category not in catalog.members:
             raise RuleError(errors.UNKNOWN_IN_RULE)
+        self._say(b"@" + category, is_allowed=is_allowed)
         self._set(catalog.reach[category], is_allowed=is_allowed)
         for name in tuple(self.first_words):
             if catalog.bits[name] & catalog.members[category]:
@@ -212,7 +231,11 @@ class Selector:
         return [b"&*"] if self.all_channels else [b"&" + pattern for pattern in self.channels]
 
     def command_rules(self, catalog: Catalog) -> list[bytes]:
-        """Rules that make its commands: all or none, then categories that fit well, then single commands."""
+        """Rules that make its commands."""
+        return chosen(catalog.version, rules_that_fit)(self, catalog)
+
+    def fitting_rules(self, catalog: Catalog) -> list[bytes]:
+        """All commands or none, then categories that fit well, then single commands."""
         adds = self.commands >= 0
         sign = b"+" if adds else b"-"
         reached = 0 if adds else EVERYTHING
@@ -235,8 +258,18 @@ class Selector:
 
     def rules(self, catalog: Catalog) -> list[bytes]:
         """Rules that make these rights."""
-        reset = [] if self.all_channels else [b"resetchannels"]
-        return [*self.key_rules(), *reset, *self.channel_rules(), *self.command_rules(catalog)]
+        channels = chosen(catalog.version, channels_in_rules)(self)
+        return [*self.key_rules(), *channels, *self.command_rules(catalog)]
+
+
+def rules_that_fit(selector: Selector, catalog: Catalog) -> list[bytes]:
+    """The rules that a selector's commands are shown as."""
+    return selector.fitting_rules(catalog)
+
+
+def channels_in_rules(selector: Selector) -> list[bytes]:
+    """The rules that a selector's channels are shown as."""
+    return [*([] if selector.all_channels else [b"resetchannels"]), *selector.channel_rules()]
 
 
 def named(name: bytes, catalog: Catalog) -> bytes:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from .. import errors
+from ..registry import chosen
 from ..requests import split_arguments
 from .catalog import Catalog
 from .selector import RuleError, Selector
 
-__all__ = ["DEFAULT_NAME", "User", "hashed", "merge_selectors"]
+__all__ = ["DEFAULT_NAME", "User", "hashed", "merge_selectors", "shown_sanitizing"]
 
 DEFAULT_NAME: Final = b"default"
 IS_HASH: Final = re.compile(rb"[0-9a-f]{64}").fullmatch
@@ -74,6 +75,8 @@ class User:
     def apply(self, rule: bytes, catalog: Catalog) -> None:
         """Changes the user by one rule; raises ``RuleError``, and then has changed nothing."""
         change = WORDS.get(rule.lower())
+        if catalog.refuses(rule):
+            raise RuleError(errors.RULE_SYNTAX)
         if change is not None:
             change(self)
         elif rule[:1] in PASSWORDS:
@@ -148,20 +151,22 @@ class User:
 
     # How it is shown
 
-    def flags(self) -> list[bytes]:
+    def flags(self, catalog: Catalog) -> list[bytes]:
         """The words that say what else it is."""
         no_password = [b"nopass"] if self.has_no_password else []
-        return [
-            b"on" if self.is_on else b"off",
-            *no_password,
-            *([self.sanitizing] if self.sanitizing else []),
-        ]
+        sanitizing = chosen(catalog.version, shown_sanitizing)(self)
+        return [b"on" if self.is_on else b"off", *no_password, *([sanitizing] if sanitizing else [])]
 
     def rules(self, catalog: Catalog) -> bytes:
         """The rules that make this user, as ACL LIST shows them."""
         first, *others = (b" ".join(each.rules(catalog)) for each in self.selectors)
         hashes = [b"#" + each for each in self.passwords]
-        return b" ".join([*self.flags(), *hashes, first, *(b"(%b)" % each for each in others)])
+        return b" ".join([*self.flags(catalog), *hashes, first, *(b"(%b)" % each for each in others)])
+
+
+def shown_sanitizing(user: User) -> bytes:
+    """The word about payloads that is shown of a user; empty for none."""
+    return user.sanitizing
 
 
 def checked_hash(text: bytes) -> bytes:

@@ -12,6 +12,7 @@ from .. import errors
 from ..client_flags import IN_MULTI, LIMITED, UNAUTHENTICATED
 from ..errors import CommandError
 from ..publishing import CHANNELS, PATTERNS, SHARDS
+from ..registry import chosen
 from .log import AccessLog, LogEntry
 from .user import DEFAULT_NAME, User
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .catalog import Catalog
     from .rights import Denial
 
-__all__ = ["Users"]
+__all__ = ["Users", "hears_all", "may_read_all"]
 
 
 class Users:
@@ -112,7 +113,7 @@ class Users:
     def _file(self) -> AclFileInterface:
         file = self._engine.environment.acl_file
         if file is None:
-            raise CommandError(errors.NO_ACL_FILE)
+            raise CommandError(chosen(self._engine.version, errors.no_acl_file)())
         return file
 
     def in_order(self) -> list[User]:
@@ -121,7 +122,7 @@ class Users:
 
     def new(self, name: bytes) -> User:
         """A user without rights, which is not one of the server's yet."""
-        return User(name, all_channels=self._engine.config["acl-pubsub-default"] == "allchannels")
+        return User(name, all_channels=chosen(self._engine.version, hears_all)(self._engine.config))
 
     @property
     def must_authenticate(self) -> bool:
@@ -238,6 +239,10 @@ class Users:
         """Whether the user of a client may read every key by this request, which passed the gate."""
         if not session.flags & LIMITED:
             return True
+        return chosen(self._engine.version, may_read_all)(self, session, args)
+
+    def may_use_all_keys(self, session: Session, args: list[bytes]) -> bool:
+        """The same for a user who may not do everything."""
         from .rights import may_use_all_keys
 
         command = self._engine.commands.look_up(args)
@@ -248,8 +253,18 @@ class Users:
 
         where = context or (b"multi" if session.flags & IN_MULTI else b"toplevel")
         now = self._engine.now.milliseconds
-        entry = LogEntry(reason, where, about, name, now, describe(session))
+        entry = LogEntry(reason, where, about, name, now, describe(session), created=now)
         self.log.add(entry, self._engine.config.integer("acllog-max-len"))
+
+
+def hears_all(config: Config) -> bool:
+    """Whether new users may use every channel."""
+    return config["acl-pubsub-default"] == "allchannels"
+
+
+def may_read_all(users: Users, session: Session, args: list[bytes]) -> bool:
+    """Whether the user of a client may read every key by a request."""
+    return users.may_use_all_keys(session, args)
 
 
 def allow_everything(user: User) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from .. import errors
+from ..acl.log import LogEntry
 from ..acl.rights import denial
 from ..acl.selector import SPACES, RuleError, Selector
 from ..acl.user import DEFAULT_NAME, merge_selectors
 from ..errors import CommandError
 from ..help import help_on
 from ..numbers import read_integer
-from ..registry import CATEGORIES, command, container
+from ..registry import CATEGORIES, chosen, command, container
 from ..replies import OK, Map, Reply, Set
 from ..session import Session
 
@@ -39,7 +40,7 @@ def acl_setuser(session: Session, args: list[bytes]) -> Reply:
     changed, before = users.new(name), users.by_name.get(name)
     if before is not None:
         changed.take_from(before)
-    rules, unmatched = merge_selectors(words)
+    rules, unmatched = chosen(session.engine.version, merge_selectors)(words)
     if unmatched is not None:
         raise CommandError(errors.unmatched_parenthesis(unmatched))
     for rule in rules:
@@ -71,7 +72,7 @@ def acl_getuser(session: Session, args: list[bytes]) -> Reply:
     first, *others = (rights(session, selector) for selector in user.selectors)
     return Map(
         {
-            b"flags": Set(user.flags()),
+            b"flags": Set(user.flags(session.engine.users.catalog)),
             b"passwords": list(user.passwords),
             **first,
             b"selectors": [Map(each) for each in others],
@@ -114,7 +115,7 @@ def acl_whoami(session: Session, args: list[bytes]) -> Reply:
 def acl_cat(session: Session, args: list[bytes]) -> Reply:
     """Lists the categories of commands, or the commands in one of them."""
     if len(args) > 3:
-        raise CommandError(errors.subcommand_or_arity(args[1], b"ACL"))
+        raise CommandError(chosen(session.engine.version, errors.subcommand_or_arity)(args[1], b"ACL"))
     if len(args) == 2:
         return [name.encode() for name in CATEGORIES]
     if args[2].lower().decode("latin-1") not in CATEGORIES:
@@ -126,7 +127,7 @@ def acl_cat(session: Session, args: list[bytes]) -> Reply:
 def acl_genpass(session: Session, args: list[bytes]) -> Reply:
     """Returns random hexadecimal digits: as random as other replies, which is enough for tests."""
     if len(args) > 3:
-        raise CommandError(errors.subcommand_or_arity(args[1], b"ACL"))
+        raise CommandError(chosen(session.engine.version, errors.subcommand_or_arity)(args[1], b"ACL"))
     bits = read_integer(args[2]) if len(args) == 3 else 256
     if not 0 < bits <= MOST_BITS:
         raise CommandError(errors.GENPASS_BITS)
@@ -147,7 +148,7 @@ def acl_dryrun(session: Session, args: list[bytes]) -> Reply:
     if not wanted.least <= len(request) <= wanted.most:
         raise CommandError(errors.wrong_arity(wanted.name))
     found = denial(user, wanted, request, users.catalog)
-    return OK if found is None else found.in_dry_run
+    return OK if found is None else found.in_dry_run(session.engine.version, user.name)
 
 
 # The log
@@ -157,27 +158,28 @@ def acl_dryrun(session: Session, args: list[bytes]) -> Reply:
 def acl_log(session: Session, args: list[bytes]) -> Reply:
     """Lists what users were refused lately, newest first, or forgets it."""
     if len(args) > 3:
-        raise CommandError(errors.subcommand_or_arity(args[1], b"ACL"))
+        raise CommandError(chosen(session.engine.version, errors.subcommand_or_arity)(args[1], b"ACL"))
     log = session.engine.users.log
     if len(args) == 3 and args[2].lower() == b"reset":
         log.entries.clear()
         return OK
     count = read_integer(args[2]) if len(args) == 3 else LOGGED
     now = session.engine.now.milliseconds
-    return [
-        Map(
-            {
-                b"count": entry.count,
-                b"reason": entry.reason,
-                b"context": entry.context,
-                b"object": entry.about,
-                b"username": entry.user,
-                b"age-seconds": (now - entry.when) / 1000,
-                b"client-info": entry.client,
-            }
-        )
-        for entry in list(log.entries)[: max(count, 0)]
-    ]
+    shown = chosen(session.engine.version, facts)
+    return [Map(shown(entry, now)) for entry in list(log.entries)[: max(count, 0)]]
+
+
+def facts(entry: LogEntry, now: int) -> dict[bytes, Reply]:
+    """What ACL LOG says of an entry; ``now`` is in milliseconds."""
+    return {
+        b"count": entry.count,
+        b"reason": entry.reason,
+        b"context": entry.context,
+        b"object": entry.about,
+        b"username": entry.user,
+        b"age-seconds": (now - entry.when) / 1000,
+        b"client-info": entry.client,
+    }
 
 
 # The file

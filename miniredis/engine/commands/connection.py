@@ -12,7 +12,7 @@ from ..cluster.membership import check_not_in_cluster
 from ..errors import CommandError
 from ..keyspace import Database
 from ..numbers import read_integer
-from ..registry import AT_ONCE, command, in_versions
+from ..registry import AT_ONCE, chosen, command, in_versions
 from ..replies import OK, PONG, Map, Reply, status
 from ..session import Session
 
@@ -108,7 +108,7 @@ def auth(session: Session, args: list[bytes]) -> Reply:
 def authenticate(session: Session, user: bytes, password: bytes, asked_by: bytes) -> None:
     """Makes a client a user; ``asked_by`` is the name of the command as the client sent it."""
     if not session.engine.users.authenticate(session, user, password, asked_by):
-        raise CommandError(errors.WRONG_PASSWORD)
+        raise CommandError(chosen(session.engine.version, errors.wrong_password)())
 
 
 # HELLO
