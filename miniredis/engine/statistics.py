@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .histograms import Histogram
+from .histograms import SHORT, Histogram
 from .latency import LatencyMonitor
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Statistics(dict["Command", Calls]):
         stopwatch: the same, and ahead by the seconds that DEBUG SLEEP took.
         lap: the stopwatch when the last command ended, which is when the next one begins.
         quick: a call that took fewer seconds, and did not have to wait, only has to be counted.
+        short: the same, but its microseconds have to be counted, too.
         slow: seconds at which a command is slow for the slow log or the latency monitor.
         slow_log: the slow commands.
         latency: the spikes of commands.
@@ -152,6 +153,7 @@ class Statistics(dict["Command", Calls]):
         "rejected_connections",
         "replication_input_bytes",
         "replication_output_bytes",
+        "short",
         "slow",
         "slow_log",
         "stopwatch",
@@ -166,6 +168,7 @@ class Statistics(dict["Command", Calls]):
         self.slow = math.inf
         self.tracks = True
         self.quick = QUICK
+        self.short = (SHORT - 1) / 1e6
         self.slow_log = SlowLog()
         self.latency = LatencyMonitor()
         self._slow_log_from = math.inf
@@ -197,6 +200,7 @@ class Statistics(dict["Command", Calls]):
         self.tracks = config["latency-tracking"] == "yes"
         self.slow = min(self._slow_log_from, self.latency.threshold / 1000 or math.inf)
         self.quick = min(QUICK, self.slow) if self.tracks else 0
+        self.short = min((SHORT - 1) / 1e6, self.slow) if self.tracks else 0
         self.slow_log.most = config.integer("slowlog-max-len")
 
     def reset(self) -> None:
