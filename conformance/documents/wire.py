@@ -117,15 +117,23 @@ ALIKE: Final = (
     ("MEMORY", "STATS"), ("SET", "k", "v", "EX", "100"), ("MEMORY", "STATS"), ("LATENCY", "HISTOGRAM", "set"),
     ("CLIENT", "GETNAME"), ("LATENCY", "HISTOGRAM", "get", "set", "client|getname", "none"),
     ("LATENCY", "HISTOGRAM", "client"), ("LATENCY", "GRAPH", "command"),
-    ("CONFIG", "SET", "latency-monitor-threshold", "30"), ("DEBUG", "SLEEP", "0.1"), ("LATENCY", "LATEST"),
+    ("CONFIG", "SET", "latency-monitor-threshold", "90"), ("DEBUG", "SLEEP", "0.1"),
+    ("CONFIG", "SET", "latency-monitor-threshold", "0"), ("LATENCY", "LATEST"),
     ("LATENCY", "HISTORY", "command"), ("LATENCY", "GRAPH", "command"), ("LATENCY", "RESET", "command"),
     ("CONFIG", "SET", "slowlog-log-slower-than", "0"), ("CONFIG", "SET", "masterauth", "secret"), ("AUTH", "ann", "secret"),
     ("ACL", "SETUSER", "ann", "on", ">secret"), ("ACL", "GETUSER", "none"), ("ACL", "DELUSER", "none", "ann"),
     ("HELLO", "3", "AUTH", "ann", "secret"), ("SET", "k", "v" * 200), ("RPUSH", "l", *"abcdefghijklmnopqrstuvwxyzabcdefghi"),
-    ("SLOWLOG", "GET", "10"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
+    ("SLOWLOG", "GET", "9"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
     ("CONFIG", "SET", "slowlog-log-slower-than", "10000"), ("ACL", "GENPASS"), *(("ACL", "GENPASS", bits) for bits in ("0", "32", "33", "36", "37", "4096", "4097")),
 )  # fmt: skip
 """Requests whose replies are alike but for numbers: sizes, times and secrets."""
+
+
+MONITORED: Final = (
+    ("SET", "k", 'a\r\n\t"\\\x00\xe9'), ("GET", "k"), ("INCR", "k"), ("CLIENT", "SETNAME", "ann"), ("PING",), ("LPUSH", "l", "a", ""),
+    ("FUNCTION", "LOAD", "none"), ("EVAL", "return 1", "0"), ("SORT", "l"), ("BLPOP", "l", "1"),
+)  # fmt: skip
+"""Requests that a monitor is told of, each in a reply."""
 
 
 @check("wire.server")
@@ -143,7 +151,18 @@ def tells_alike(env: Environment) -> None:
                 server.command("HELLO", protocol)
                 server.command("CONFIG", "RESETSTAT")
                 told += [without_numbers(decoded(server.command(*words))) for words in ALIKE]
-    requests = [(*words, protocol) for protocol in ("in RESP2", "in RESP3") for words in ALIKE]
+                server.command("MONITOR")
+                for words in MONITORED:
+                    own.connect().command(*words)
+                    told.append(without_numbers(decoded(server.reply())))
+    requests = [
+        (*words, end)
+        for protocol in ("in RESP2", "in RESP3")
+        for words, end in (
+            *((words, protocol) for words in ALIKE),
+            *((words, f"to a monitor {protocol}") for words in MONITORED),
+        )
+    ]
     for words, here, there in zip(requests, told, told[len(requests) :], strict=False):
         expect(here, there, f"{' '.join(words)}, but for numbers, beside {reference_of(env)}")
 
