@@ -25,6 +25,7 @@ _VERSION: Final = "it takes a server that answers as another version than 7.0"
 _MEMORY: Final = "it takes a server whose memory is full, which miniredis never is"
 _INTERNAL: Final = "DEBUG is there for those who develop Redis, and Redis documents none of it"
 _OURS: Final = "miniredis alone limits it, and says so in its guide"
+_FREES: Final = "it frees a few bytes, and a clause has connections"
 _PROCESS: Final = "it depends on how much memory the server's process has"
 
 BEYOND: Final = {
@@ -88,6 +89,11 @@ BEYOND_LINES: Final = {
     ): _CLUSTER,
     ("miniredis/engine/commands/generic.py", "acks.add(session.waiter, offset, as_c_int(wanted))"): _REPLICA,
     ("miniredis/engine/waiting.py", "return effects.record("): _DISK,
+    ("miniredis/engine/waiting.py", "if effects is None or command is None:"): _DISK,
+    **{
+        ("miniredis/engine/waiting.py", line): _FREES
+        for line in ("del queues[waiter.waits_for]", "del waiters[key]")
+    },
     **{
         ("miniredis/engine/commands/stream_reading.py", line): _REPLICA
         for line in (

@@ -97,7 +97,7 @@ _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
     Equivalent(WAITING, "self._blocked_by_type[waiter.waits_for] += 1", ("self._blocked_by_type[waiter.waits_for] += 2",), _SPARES),
-    Equivalent(WAITING, "self._blocked_by_type[waiter.waits_for] -= 1", ("self._blocked_by_type[waiter.waits_for] -= 0",), _SPARES),
+    Equivalent(WAITING, "self._blocked_by_type[waiter.waits_for] -= 1", ("self._blocked_by_type[waiter.waits_for] -= 0", "pass"), _SPARES),
     Equivalent(WAITING, "self._blocked_ever += 1", ("self._blocked_ever += 2",), _TIES),
     Equivalent(WAITING, "self._blocked_ever = 0", ("self._blocked_ever = 1", "self._blocked_ever = -1"), _TIES),
     Equivalent(WAITING, "while value is not None and stream is None:", ("while value is not None or stream is None:",), "no client waits for no type; and a reader of a stream that is asked twice has nothing the second time"),
