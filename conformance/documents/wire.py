@@ -123,7 +123,7 @@ ALIKE: Final = (
     ("CONFIG", "SET", "slowlog-log-slower-than", "0"), ("CONFIG", "SET", "masterauth", "secret"), ("AUTH", "ann", "secret"),
     ("ACL", "SETUSER", "ann", "on", ">secret"), ("ACL", "GETUSER", "none"), ("ACL", "DELUSER", "none", "ann"),
     ("HELLO", "3", "AUTH", "ann", "secret"), ("SET", "k", "v" * 200), ("RPUSH", "l", *"abcdefghijklmnopqrstuvwxyzabcdefghi"),
-    ("SLOWLOG", "GET", "9"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
+    ("SLOWLOG", "GET", "9"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "GET"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
     ("CONFIG", "SET", "slowlog-log-slower-than", "10000"), ("ACL", "GENPASS"), *(("ACL", "GENPASS", bits) for bits in ("0", "32", "33", "36", "37", "4096", "4097")),
 )  # fmt: skip
 """Requests whose replies are alike but for numbers: sizes, times and secrets."""

@@ -25,6 +25,7 @@ _VERSION: Final = "it takes a server that answers as another version than 7.0"
 _MEMORY: Final = "it takes a server whose memory is full, which miniredis never is"
 _INTERNAL: Final = "DEBUG is there for those who develop Redis, and Redis documents none of it"
 _OURS: Final = "miniredis alone limits it, and says so in its guide"
+_ESTIMATE: Final = "it is an estimate of a server's own overhead"
 _FREES: Final = "it frees a few bytes, and a clause has connections"
 _PROCESS: Final = "it depends on how much memory the server's process has"
 
@@ -73,6 +74,13 @@ BEYOND_LINES: Final = {
             "raise CommandError(errors.NO_SHUTDOWN_NOW)",
         )
     },
+    ("miniredis/engine/commands/generic.py", "if to.index:"): _CLUSTER,
+    (
+        "miniredis/engine/commands/generic.py",
+        "check_not_in_cluster(session, errors.COPY_IN_CLUSTER)",
+    ): _CLUSTER,
+    ("miniredis/engine/commands/memory.py", "KEY_OVERHEAD: Final = 160"): _ESTIMATE,
+    ("miniredis/engine/commands/memory.py", "EXPIRY_OVERHEAD: Final = 32"): _ESTIMATE,
     ("miniredis/engine/commands/drawing.py", "if -count > MOST_REPEATED:"): _OURS,
     ("miniredis/engine/commands/drawing.py", "raise CommandError(errors.OUT_OF_RANGE)"): _OURS,
     ("miniredis/engine/commands/drawing.py", "MOST_REPEATED: Final = 1_000_000"): _OURS,
