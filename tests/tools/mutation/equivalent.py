@@ -219,6 +219,8 @@ EQUIVALENT: Final = (
     Equivalent("miniredis/engine/commands/lcs.py", "shortest: int = 0", ("shortest: int = -1", "shortest: int = 1"), "what is common has a length of 1 at least"),
     Equivalent("miniredis/engine/commands/expiring.py", "return when if when < 0 else max(when - session.engine.now.milliseconds, 0)", ("return when if when <= 0 else max(when - session.engine.now.milliseconds, 0)", "return when if when < 1 else max(when - session.engine.now.milliseconds, 0)"), "a key that expired in 1970 is gone"),
     Equivalent("miniredis/engine/commands/latency.py", 'found = session.engine.commands.look_up(name.split(b"|", 1))', ('found = session.engine.commands.look_up(name.split(b"|", 2))',), "no subcommand has one of its own"),
+    Equivalent(PENDING, "if not window.idle or idle >= window.idle:", ("if not window.idle or idle > window.idle:",), _MOMENT),
+    Equivalent("miniredis/engine/commands/list_elements.py", "from_tail = search.rank < 0", ("from_tail = search.rank <= 0", "from_tail = search.rank < 1"), "a rank of 0 is refused"),
     Equivalent(SORTING, "start: int = 0", ("start: int = -1",), "a start below 0 is the first element"),
     Equivalent(SORTING, "count: int = -1", ("count: int = -2",), _REST),
     Equivalent(SORTING, 'b"GET": (1, lambda options, operands: options.get.append(operands[0])),', ('b"GET": (1, lambda options, operands: options.get.append(operands[-1])),',), "there is one operand"),
