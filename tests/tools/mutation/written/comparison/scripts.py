@@ -12,8 +12,8 @@ SCRIPTS: Final = (
     Mutant(
         "scripts may call what is not for them",
         "miniredis/engine/scripts.py",
-        'elif "noscript" in command.flags:',
-        'elif "noscript" in command.flags and "blocking" not in command.flags:',
+        'elif "noscript" in flags:',
+        'elif "noscript" in flags and "blocking" not in flags:',
         ("wire.scripts", "recorded.scripting-and-others"),
     ),
     Mutant(

@@ -18,8 +18,8 @@ SIZES: Final = (
     Mutant(
         "an argument ends after sixty thousand bytes",
         "miniredis/engine/requests.py",
-        "            argument = bytes(view[self._at : end])\n",
-        "            argument = bytes(view[self._at : min(end, self._at + 60_000)])\n",
+        "        argument = bytes(self.input[self._at : end])\n",
+        "        argument = bytes(self.input[self._at : min(end, self._at + 60_000)])\n",
     ),
     Mutant(
         "APPEND adds three hundred bytes at most",
