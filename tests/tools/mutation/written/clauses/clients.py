@@ -139,7 +139,7 @@ CLIENTS: Final = (
     Mutant(
         "tries again when the connection is lost",
         "pressure/driver.py",
-        "            except NotDoneError:\n                if not self.goes_on:\n                    raise\n",
+        "            except NotDoneError:\n                if not self.accept_end():\n                    raise\n",
         "            except LOST:\n                pass\n",
         ("decided.lost-connection",),
     ),

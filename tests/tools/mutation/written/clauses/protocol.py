@@ -66,8 +66,8 @@ PROTOCOL: Final = (
     Mutant("does not fill a queue where it does not wait", LUA, "  if room == 0 and not keep then return 'full' end\n", "  if (room == 0 or not wait and limit == length + 1) and not keep then return 'full' end\n", ("put-nowait.puts",)),
     # Get
     Mutant("has a script that names no consumer", LUA, "  uncounted = say(try, mark) or uncounted\n  return 'ok'\n", "  return 'ok'\n", ("get.names-consumer", "get-nowait.names-consumer")),
-    Mutant("gives up at once where there is no value", WAITS, "    for seconds in deadline.attempts():\n        popped, bound", "    for seconds in (0.0,):\n        popped, bound", ("get.waits-for-value", "get.wakes-at-close"), "plain"),
-    Mutant("hears of no close while it waits", WAITS, "attempt((keys.queue, keys.closed), seconds, after_pop(ctx))", "attempt((keys.queue,), seconds, after_pop(ctx))", ("get.wakes-at-close",), "plain"),
+    Mutant("gives up at once where there is no value", WAITS, "    for seconds in deadline.attempts():\n        replies = yield attempt((keys.queue", "    for seconds in (0.0,):\n        replies = yield attempt((keys.queue", ("get.waits-for-value", "get.wakes-at-close"), "plain"),
+    Mutant("hears of no close while it waits", WAITS, "attempts():\n        replies = yield attempt((keys.queue, keys.closed),", "attempts():\n        replies = yield attempt((keys.queue,),", ("get.wakes-at-close",), "plain"),
     Mutant("puts a token back where there is no bound only", GET, "        room = limit == 0 or length < limit\n", "        room = limit == 0\n", ("get.refills", "get-nowait.refills", "get.wakes-producer"), "plain"),
     Mutant("counts messages for bytes", GET, '(b"INCRBY", keys.consumed_bytes, size)', '(b"INCRBY", keys.consumed_bytes, number)', ("get.counts-bytes", "get-nowait.counts-bytes"), "plain"),
     Mutant("frees its role twice when it has got", GET, "finish_or_refusal(ctx, hold, effects(ctx, *seen))", 'finish_or_refusal(ctx, hold, (*effects(ctx, *seen), (b"LPUSH", ctx.keys.consumer_free, 0)))', ("get.gives-role-back",), "plain"),
@@ -75,7 +75,7 @@ PROTOCOL: Final = (
     Mutant("does not get the last value where it does not wait", LUA, "  elseif bound and most > 0 then\n", "  elseif bound and most > 0 and (wait or length > 1) then\n", ("get-nowait.gets",)),
     Mutant("calls a closed queue empty where it does not wait", LUA, "    if is_closed then return 'closed' end\n    if wait", "    if is_closed and wait then return 'closed' end\n    if wait", ("get-nowait.closed",)),
     Mutant("calls an empty queue closed", WAITS, '    raise QueueEmptyError(f"queue {keys} is empty")\n', "    raise is_closed(ctx, CONSUMER)\n", ("decided.empty-is-an-error", "get.gives-up"), "plain"),
-    Mutant("puts a token back where it read nothing", GET, "    popped = yield from wait_for_value(ctx, deadline)\n", '    yield Batch(((b"LPUSH", keys.not_full, 0),))\n    popped = yield from wait_for_value(ctx, deadline)\n', ("decided.nothing-read",), "plain"),
+    Mutant("puts a token back where it read nothing", GET, "    popped = yield from wait_for_value(ctx, hold, deadline)\n", '    yield Batch(((b"LPUSH", keys.not_full, 0),))\n    popped = yield from wait_for_value(ctx, hold, deadline)\n', ("decided.nothing-read",), "plain"),
     Mutant("takes a mark along when it finds a queue closed", GET, "    if closed:\n        raise is_closed(ctx, CONSUMER)\n", '    if closed:\n        yield Batch(((b"RPOP", keys.closed),))\n        raise is_closed(ctx, CONSUMER)\n', ("close.is-for-ever",), "plain"),
     # Close
     Mutant("has a script that closes and names nobody", LUA, "  say(call, mark)\n  if is_closed", "  if is_closed", ("close.names-producer",)),
