@@ -125,7 +125,7 @@ class LocalClient:
         """
         if self._ended or self._inbox or args[0] not in self._engine.commands.plain:
             return NOT_ASKED  # a tick would find out, too, but other threads would have to wait for it
-        reply = self._runner.tick(self._engine.ask, self._session, args)
+        reply = self._runner.share_tick(self._engine.ask, self._session, args)
         if self._ended:  # also if the command could not be kept on the disk
             return NO_REPLY
         if type(reply) is Encoded:
@@ -143,14 +143,14 @@ class LocalClient:
         """
         if self._ended or self._inbox:
             return NOT_ASKED
-        replies = self._runner.tick(self._engine.ask_all, self._session, requests)
+        replies = self._runner.share_tick(self._engine.ask_all, self._session, requests)
         return NO_REPLY if self._ended else replies
 
     def ask_transaction(self, requests: list[list[bytes]]) -> Encoded | NoReply:
         """Runs requests, given as values, as a transaction; see ``Engine.ask_transaction``."""
         if self._ended or self._inbox:
             return NOT_ASKED
-        reply = self._runner.tick(self._engine.ask_transaction, self._session, requests)
+        reply = self._runner.share_tick(self._engine.ask_transaction, self._session, requests)
         return NO_REPLY if self._ended else reply
 
     def let_others_in(self) -> None:

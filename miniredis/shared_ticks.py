@@ -1,7 +1,11 @@
-"""Ticks that threads share, where what was done has to be on the disk before anybody hears of it.
+"""Ticks that threads share: a thread that runs one does for others, too, what they want in the meantime.
 
-While one thread writes, and waits for the disk, others come with requests of their own. Whichever of them has
-the lock next does what all of them want in one tick: one write, and one wait, serve them all (group commit).
+While one thread writes to the disk, and waits for it, others come with requests of their own. Whichever of
+them has the lock next does what all of them want in one tick: one write, and one wait, serve them all (group
+commit). Without a disk, too, a lock that each took in turn would make them wait for each other all the time:
+a thread that gets a lock waits for the interpreter then, and keeps others from going on.
+
+A thread never runs a script for another one: that may take long.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -22,8 +27,11 @@ RE_ENTRANT: Final = (
     "use server.client(); let it set a flag, and run its commands later"
 )
 
+AT_FIRST: Final = 0.001
+"""Seconds for which a thread waits for others to run its part, before it waits for the lock."""
+
 PATIENCE: Final = 0.05
-"""Seconds after which a thread no longer relies on another one, which may be interrupted or run a script."""
+"""Seconds after which a thread no longer relies on the one that waits for the lock: that may be gone."""
 
 
 class TickInterruptedError(Exception):
@@ -38,99 +46,125 @@ class Part:
 
     Attributes:
         answer: the thread's; it may have it once the tick has ended.
+        is_begun: a thread runs it.
         is_over: the tick has ended.
         was_interrupted: it has ended before its time.
     """
 
-    __slots__ = ("_tick_lasts", "act", "answer", "is_over", "was_interrupted")
+    __slots__ = ("_news", "act", "answer", "is_begun", "is_over", "was_interrupted")
 
     def __init__(self, act: Callable[[Instant], Any]) -> None:
         self.act = act
         self.answer: Any = None
-        self.is_over = self.was_interrupted = False
-        self._tick_lasts = threading.Lock()
-        self._tick_lasts.acquire()
+        self.is_begun = self.is_over = self.was_interrupted = False
+        self._news = threading.Lock()  # held until there are any
+        self._news.acquire()
 
     def end(self, *, is_interruption: bool) -> None:
-        """Lets the thread go on."""
+        """The tick has ended."""
         self.was_interrupted = is_interruption
         self.is_over = True
-        self._tick_lasts.release()
+        self.wake()
 
-    def wait(self) -> None:
-        """Returns once the tick has ended, or after some time."""
-        self._tick_lasts.acquire(timeout=PATIENCE)
+    def wake(self) -> None:
+        """Lets the thread look whether it can go on."""
+        with suppress(RuntimeError):  # it was told already
+            self._news.release()
+
+    def wait(self, seconds: float) -> None:
+        """Waits until the thread is to look again."""
+        self._news.acquire(timeout=seconds)
 
 
 class SharedTicks:
-    """The parts that threads have in ticks, each of which is run by one thread for all that wait.
+    """The parts that threads have in ticks which other threads may run.
 
     Args:
         runner: whose ticks these are.
+
+    Attributes:
+        waiting: the parts that are not begun yet.
     """
 
     def __init__(self, runner: TickRunner) -> None:
         self._runner = runner
-        self._parts: deque[Part] = deque()  # not begun yet
+        self.waiting: deque[Part] = deque()
         self._is_next = threading.Lock()  # held by the thread that waits for the runner's lock for all others
-        self._threads: set[int] = set()  # that take part
+        self._threads: set[int] = set()  # that wait here
 
     def take_part(self, act: Callable[[Instant], Any]) -> Any:
-        """Runs ``act`` in a tick, alone or beside parts of other threads; returns its answer at the end.
+        """Lets ``act`` be run in a tick, by this thread or another; returns its answer at the end.
 
         Raises:
             RuntimeError: the caller is re-entrant: a signal handler, or a finalizer.
             TickInterruptedError: another thread ran the tick, and a signal interrupted that.
         """
-        lock, me = self._runner.lock, threading.get_ident()
+        me = threading.get_ident()
         if me in self._threads:
             raise RuntimeError(RE_ENTRANT)
         self._threads.add(me)
         try:
             part = Part(act)
-            if lock.acquire(blocking=False):  # no other thread runs a tick
-                try:
-                    self._run_parts(part)
-                finally:
-                    lock.release()
-            else:
-                self._parts.append(part)
-                self._await(part)
+            self.waiting.append(part)
+            if not self._run_if_free():
+                part.wait(AT_FIRST)
+            while not part.is_over:
+                if part.is_begun:  # by a thread whose script lets others in
+                    part.wait(PATIENCE)
+                elif not self._run_if_free():
+                    self._wait_for_lock(part)
         finally:
             self._threads.discard(me)
         if part.was_interrupted:
             raise TickInterruptedError
         return part.answer
 
-    def _await(self, part: Part) -> None:
-        while not part.is_over:
-            if self._is_next.acquire(blocking=False):
-                try:
-                    self._runner.lock.acquire()
-                finally:
-                    self._is_next.release()  # who comes from now on may be late for the tick that begins
-                try:
-                    self._run_parts()
-                finally:
-                    self._runner.lock.release()
-            else:
-                part.wait()
+    def _run_if_free(self) -> bool:
+        """Runs a tick for all that wait, unless another thread has the lock; returns whether it did."""
+        is_free = self._runner.lock.acquire(blocking=False)
+        if is_free:
+            self._run_with_lock()
+        return is_free
 
-    def _run_parts(self, *more: Part) -> None:
-        """Runs a tick for all parts that wait, and more of them; with the lock held."""
-        runner, parts = self._runner, self._parts
+    def _wait_for_lock(self, part: Part) -> None:
+        """Runs such a tick once another thread gives up the lock; or waits, if a third one waits for that."""
+        if not self._is_next.acquire(blocking=False):
+            part.wait(PATIENCE)
+            return
+        try:
+            self._runner.lock.acquire()
+        finally:
+            self._is_next.release()  # who comes from now on may be late for the tick that begins
+        self._run_with_lock()
+
+    def _run_with_lock(self) -> None:
+        try:
+            now = self._runner.begin_tick()
+            try:
+                self._runner.end_tick(now)
+            finally:
+                self._runner.in_tick = False
+        finally:
+            self._runner.lock.release()
+            self.hand_over()
+
+    def run(self, now: Instant, end_tick: Callable[[Instant], None]) -> None:
+        """Runs all parts that wait at the end of a tick, and lets their threads go on after it."""
         begun: list[Part] = []
         is_whole = False
-        now = runner.begin_tick()
         try:
-            parts.extend(more)
-            while parts:  # one by one: while a script lets others in, another thread can run those behind it
-                begun.append(parts[0])
-                part = parts.popleft()
+            while self.waiting:  # one by one: while a script lets others in, they can run those behind it
+                begun.append(self.waiting[0])
+                part = self.waiting.popleft()
+                part.is_begun = True
                 part.answer = part.act(now)
-            runner.end_tick(now)
+            end_tick(now)
             is_whole = True
         finally:
-            runner.in_tick = False
             for part in begun:
                 part.end(is_interruption=not is_whole)
+
+    def hand_over(self) -> None:
+        """This thread has given up the lock: wakes one that came too late for its tick."""
+        with suppress(IndexError):
+            self.waiting[0].wake()

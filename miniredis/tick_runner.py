@@ -112,6 +112,7 @@ class TickRunner:
         self._gap = threading.Condition(self.lock)
         self._ticked = threading.Condition(self.lock)
         self._shared_ticks = SharedTicks(self)
+        self._waiting = self._shared_ticks.waiting
         self._observers = 0  # threads in ``wait_for``
         engine.move_into(
             environment._replace(
@@ -173,27 +174,44 @@ class TickRunner:
         """Runs a whole tick for one client, on any thread.
 
         Args:
-            act: what the tick does: ``Engine.receive``, ``ask`` or another.
+            act: what the tick does: ``Engine.receive`` or another.
             session: the client's.
             what: the client's bytes, or its request.
-
-        Returns:
-            What ``act`` returns; ``NO_REPLY`` if another thread was interrupted that ran it for this one.
 
         Raises:
             RuntimeError: the caller is re-entrant.
         """
-        if self.files.journal is not None and self.engine.config["appendfsync"] == "always":
-            return self._tick_with_others(partial(act, session, what), session)
         with self.lock:
-            now = self.begin_tick()
-            try:
-                answer = act(session, what, now)
-                if self._observers or not self.engine.is_settled:
-                    self.end_tick(now)
-                return answer
-            finally:
-                self.in_tick = False
+            return self._tick_with_lock(act, session, what)
+
+    def share_tick(
+        self, act: Callable[[Session, What, Instant], Answer], session: Session, what: What
+    ) -> Answer:
+        """The same for what takes no longer than a command for data: another thread may run it.
+
+        Returns:
+            What ``act`` returns; ``NO_REPLY`` if another thread ran it, and was interrupted.
+        """
+        if not self.lock.acquire(blocking=False):
+            return self._tick_with_others(partial(act, session, what), session)
+        try:
+            return self._tick_with_lock(act, session, what)
+        finally:
+            self.lock.release()
+            if self._waiting:
+                self._shared_ticks.hand_over()
+
+    def _tick_with_lock(
+        self, act: Callable[[Session, What, Instant], Answer], session: Session, what: What
+    ) -> Answer:
+        now = self.begin_tick()
+        try:
+            answer = act(session, what, now)
+            if self._waiting or self._observers or not self.engine.is_settled:
+                self.end_tick(now)
+            return answer
+        finally:
+            self.in_tick = False
 
     def _tick_with_others(self, act: Callable[[Instant], Answer], session: Session) -> Answer:
         try:
@@ -283,6 +301,12 @@ class TickRunner:
 
     def end_tick(self, now: Instant) -> None:
         """Lets the engine do what is due, and sends all replies; while ``in_tick`` is set."""
+        if self._waiting:
+            self._shared_ticks.run(now, self._end_tick)
+        else:
+            self._end_tick(now)
+
+    def _end_tick(self, now: Instant) -> None:
         if not self.is_open:
             return
         engine, outlets = self.engine, self._outlets
@@ -482,7 +506,6 @@ class TickRunner:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""
         self.is_here = self.is_open = self.in_tick = False
         self.lock = threading.RLock()  # the thread that held the old one may not be in this process
-        self._shared_ticks = SharedTicks(self)  # and those that took part in its ticks are not
         for outlet in self._outlets.values():
             outlet.leave_to_parent()
         self._outlets.clear()

@@ -1,4 +1,4 @@
-"""Threads of one process that share a write to the disk, and the wait for it, with ``appendfsync always``."""
+"""Threads of one process that share ticks, and so a write to the disk and the wait for it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 import redis
 
 import miniredis
+from miniredis import shared_ticks
 from miniredis.journal.disk import File
 
 from ..waiting import PATIENCE, until
@@ -73,7 +74,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 def waiting(server: miniredis.EmbeddedServer) -> int:
     """How many threads wait for a tick."""
-    return len(server._runner._shared_ticks._parts)
+    return len(server._runner._shared_ticks.waiting)
 
 
 def push_all(
@@ -85,17 +86,21 @@ def push_all(
     pushes = [threads.submit(clients[0].rpush, "jobs", 0)]
     until(lambda: disk.begun == 1, "is the disk asked")
     pushes += [threads.submit(each.rpush, "jobs", number) for number, each in enumerate(clients[1:], 1)]
-    until(lambda: waiting(server) == THREADS - 1, "do the others wait")
+    until(lambda: waiting(server) == len(clients) - 1, "do the others wait")
     return pushes
 
 
+@pytest.mark.parametrize("seconds", [shared_ticks.AT_FIRST, 2 * PATIENCE])
 def test_what_comes_while_the_disk_works_is_kept_together(
+    seconds: float,
     server: miniredis.EmbeddedServer,
     disk: Disk,
     clients: list[redis.Redis],
     threads: ThreadPoolExecutor,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(shared_ticks, "AT_FIRST", seconds)  # so long that nobody goes on who is not woken
     for _ in range(2):
         pushes = push_all(server, disk, clients, threads)
         disk.go_on.set()
@@ -164,7 +169,7 @@ def test_a_thread_is_not_left_alone_by_one_that_was_interrupted(
 ) -> None:
     pushes = push_all(server, disk, clients, threads)
     interrupted = threading.Event()
-    end_tick = server._runner.end_tick
+    end_tick = server._runner._end_tick
 
     def interrupt(now: Any) -> None:
         if interrupted.is_set():
@@ -173,7 +178,7 @@ def test_a_thread_is_not_left_alone_by_one_that_was_interrupted(
             interrupted.set()
             raise KeyboardInterrupt
 
-    server._runner.end_tick = interrupt  # type: ignore[method-assign]
+    server._runner._end_tick = interrupt  # type: ignore[method-assign]
     disk.go_on.set()
     failures = [each.exception(PATIENCE) for each in pushes[1:]]
     assert sorted(type(each).__name__ for each in failures) == [
@@ -195,24 +200,21 @@ def test_who_waits_for_the_first_in_line_goes_on_when_that_is_gone(
     assert push.result(PATIENCE) == 1
 
 
-def test_a_script_that_runs_for_too_long_lets_those_in_that_wait_behind_it(
+def test_a_thread_runs_its_scripts_itself_and_others_wait_no_longer_than_for_busy(
     server: miniredis.EmbeddedServer, disk: Disk, clients: list[redis.Redis], threads: ThreadPoolExecutor
 ) -> None:
     pytest.importorskip("lupa")
     clients[0].config_set("busy-reply-threshold", 20)
-    disk.begun = 0
-    disk.go_on.clear()
-    threads.submit(clients[0].rpush, "jobs", 0)
-    until(lambda: disk.begun == 1, "is the disk asked")
-    script = threads.submit(clients[1].eval, "while true do end", 0)
-    until(lambda: waiting(server) == 1, "does the script wait")
-    others = [threads.submit(each.rpush, "jobs", 0) for each in clients[2:5]]
-    until(lambda: waiting(server) == 4, "do the others wait behind it")
+    pushes = push_all(server, disk, clients[:5], threads)
+    script = threads.submit(clients[5].eval, "while true do end", 0)
     disk.go_on.set()
+    assert sorted(each.result(PATIENCE) for each in pushes) == [*range(1, 6)]
+    until(lambda: server._runner.engine.conditions.busy, "is the script too slow")
+    others = [threads.submit(each.rpush, "jobs", 0) for each in clients[:4]]
     for each in others:
         with pytest.raises(redis.exceptions.ResponseError, match=r"BUSY|busy"):
             each.result(PATIENCE)
-    assert clients[5].script_kill()
+    assert clients[6].script_kill()
     with pytest.raises(redis.ResponseError, match="killed by user"):
         script.result(PATIENCE)
 
@@ -269,7 +271,7 @@ with miniredis.start(appendonly="yes", appendfsync="always", dir=sys.argv[1], sa
         def hold():
             with server._runner.lock:
                 held.set()
-                while not server._runner._shared_ticks._parts:
+                while not server._runner._shared_ticks.waiting:
                     over.wait(0.001)
                 while not refused:
                     os.kill(os.getpid(), signal.SIGUSR1)
