@@ -158,8 +158,7 @@ class Pair:
         environment = Environment(new_interpreter=new_interpreter)
         directives = {"enable-debug-command": "yes", **PACKING}
         self.engine = Engine(Config(directives, version=self.version), now(), environment=environment)
-        # Nobody hears of keys that end before anybody asks for them: both servers may delete them.
-        self.engine.timers.active_expire = TELLING.isdisjoint(step.command for step in steps)
+        self.engine.timers.active_expire = self._keys_may_end_unasked(steps)
         self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
         self.walks = Walks()
         self._reset_real()
@@ -169,6 +168,10 @@ class Pair:
         finally:
             for client in self.clients:
                 client.real.close()
+
+    def _keys_may_end_unasked(self, steps: list[Step]) -> bool:
+        """Whether both servers may delete keys whose time has come before anybody asks for them."""
+        return TELLING.isdisjoint(step.command for step in steps)
 
     def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         sent: list[tuple[str, Step]] = []
