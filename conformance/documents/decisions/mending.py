@@ -186,6 +186,7 @@ COUNTED: Final = (
     ("x 3 -1 0", "3 3 0 0", ANEW.format("2 counters that were not numbers")),
     ("3 x 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
     ("3 9 0 x", "3 9 0 6", ANEW.format("1 counter that was not a number")),
+    ("4 3 x 0", "4 3 1 0", ANEW.format("1 counter that was not a number")),
     ("4 x 0 0", "4 3 1 0", ANEW.format("1 counter that was not a number"), TAKEN.format("1 message")),
     ("x x x x", "3 3 0 0", ANEW.format("4 counters that were not numbers")),
 )
