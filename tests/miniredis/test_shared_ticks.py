@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import miniredis
 from miniredis import shared_ticks
 from miniredis.journal.disk import File
 
+from ..cases import exhaustive
 from ..waiting import PATIENCE, until
 
 THREADS = 8
@@ -289,3 +291,45 @@ def test_a_signal_handler_on_a_thread_that_waits_is_refused(tmp_path: Path) -> N
     words = [sys.executable, "-c", HANDLER, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.stdout, done.stderr) == ("1 True\n", "")
+
+
+WORKERS = """
+import itertools, os, sys, threading
+import miniredis
+
+with miniredis.start(dir=sys.argv[1]) as server:
+    def work(name):
+        with server.client() as client:
+            begin = client.llen(name)
+            for number in itertools.count(begin):
+                client.rpush(name, number)
+                os.write(1, f"{name} {number}\\n".encode())
+
+    for name in range(8):
+        threading.Thread(target=work, args=(name,)).start()
+    threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize("kills", [exhaustive(50), pytest.param(500, marks=pytest.mark.slow)])
+def test_what_threads_were_answered_is_there_after_their_process_was_killed(
+    kills: int, tmp_path: Path
+) -> None:
+    chance = random.Random(20261126)  # noqa: S311  (no secret)
+    answered = dict.fromkeys(range(THREADS), -1)
+    for _ in range(kills):
+        words = [sys.executable, "-c", WORKERS, str(tmp_path)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            told = [process.stdout.readline() for _ in range(chance.randrange(1, 400))]
+            process.kill()
+            told += process.stdout.read().splitlines()
+        for line in told:
+            name, number = map(int, line.split())
+            answered[name] = number
+        with miniredis.start(dir=str(tmp_path)) as server, server.client() as client:
+            for name, last in answered.items():
+                numbers = [int(each) for each in client.lrange(str(name), 0, -1)]
+                assert numbers == [*range(len(numbers))]
+                assert len(numbers) > last
+    assert sum(answered.values()) > kills
