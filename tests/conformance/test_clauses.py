@@ -127,7 +127,10 @@ def expect_passed(clauses: list[Clause], address: Address, client: Client) -> No
 USUAL = {"plain": "embedded_server", "aio": "real_server"}
 """In the default run the others with coroutines are left out: they send what these send."""
 
-ONCE = {"queue": "aio", "reliable": "aio", "backup": "aio", "ring": "aio", "decided": "plain", "get": "plain"}
+ONCE = {
+    **dict.fromkeys(["queue", "reliable", "backup", "ring"], "aio"),
+    **dict.fromkeys(["decided", "decided, list-move, our-client", "get"], "plain"),
+}
 """The groups that take longest are in the default run with one of these."""
 
 FLAVOURED = [

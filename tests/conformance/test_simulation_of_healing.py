@@ -17,7 +17,13 @@ from tests.tools.simulation.scenarios import ALL, SCENARIOS
 MANY_STATES = {"cut-closer", "cut-while-put-waits", "cut-while-get-waits", "cut-consumers"}
 
 #: And these hundreds: they are in the exhaustive run.
-HUNDREDS = {("cut-producers", False), ("cut-receivers", False), ("cut-while-put-waits", True)}
+HUNDREDS = {
+    ("cut-producers", False),
+    ("cut-receivers", False),
+    ("cut-while-put-waits", True),
+    ("short-waits-of-producers", False),
+    ("short-waits-of-consumers", False),
+}
 
 
 def marks(name: str, scripts: bool) -> list[pytest.MarkDecorator]:
