@@ -46,17 +46,16 @@ class Part:
 
     Attributes:
         answer: the thread's; it may have it once the tick has ended.
-        is_begun: a thread runs it.
         is_over: the tick has ended.
         was_interrupted: it has ended before its time.
     """
 
-    __slots__ = ("_news", "act", "answer", "is_begun", "is_over", "was_interrupted")
+    __slots__ = ("_news", "act", "answer", "is_over", "was_interrupted")
 
     def __init__(self, act: Callable[[Instant], Any]) -> None:
         self.act = act
         self.answer: Any = None
-        self.is_begun = self.is_over = self.was_interrupted = False
+        self.is_over = self.was_interrupted = False
         self._news = threading.Lock()  # held until there are any
         self._news.acquire()
 
@@ -109,9 +108,7 @@ class SharedTicks:
             if not self._run_if_free():
                 part.wait(AT_FIRST)
             while not part.is_over:
-                if part.is_begun:  # by a thread whose script lets others in
-                    part.wait(PATIENCE)
-                elif not self._run_if_free():
+                if not self._run_if_free():
                     self._wait_for_lock(part)
         finally:
             self._threads.discard(me)
@@ -153,10 +150,9 @@ class SharedTicks:
         begun: list[Part] = []
         is_whole = False
         try:
-            while self.waiting:  # one by one: while a script lets others in, they can run those behind it
-                begun.append(self.waiting[0])
+            while self.waiting:
+                begun.append(self.waiting[0])  # first, so that a signal between two steps loses no part
                 part = self.waiting.popleft()
-                part.is_begun = True
                 part.answer = part.act(now)
             end_tick(now)
             is_whole = True
