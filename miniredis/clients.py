@@ -89,7 +89,8 @@ class LocalConnection(redis.connection.AbstractConnection):
         reader = getattr(self._parser, "_reader", None)  # hiredis's
         if reader is not None:
             return bool(reader.has_data())
-        return bool(self._parser._buffer.unread_bytes())
+        unread = getattr(self._parser._buffer, "unread_bytes", int)  # none before redis-py's own hello
+        return bool(unread())
 
     def _connect(self) -> Any:
         sock = self._connect_locally()

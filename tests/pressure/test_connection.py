@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import redis
 
+import miniredis
 from conformance.clients.flavours import FLAVOURS
 from pressure import (
     ClusterError,
@@ -151,6 +152,21 @@ def test_disconnect_leaves_queue_and_object_usable(redis_url: str, raw: redis.Re
     assert queue.exists()
     assert not queue.closed()
     queue.disconnect()
+
+
+@pytest.mark.parametrize("protocol", [2, 3])
+def test_operations_over_an_in_process_client_share_a_connection(
+    local_handle: miniredis.Server, protocol: int
+) -> None:
+    local_handle.reset()
+    client = local_handle.client(protocol=protocol)
+    with Queue("jobs", client=client) as queue:
+        queue.create(1)
+        opened = client.info("stats")["total_connections_received"]
+        for _ in range(3):
+            queue.put(b"v")
+            assert queue.get() == b"v"
+        assert client.info("stats")["total_connections_received"] == opened
 
 
 def test_a_cluster_requires_a_hash_tag_in_the_name(start_server: Callable[..., Server]) -> None:
