@@ -162,7 +162,7 @@ class LocalClient:
         if self._ended:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         if len(data) <= AT_ONCE:
-            self._runner.tick(self._engine.receive, self._session, data)
+            self._receive(data)
         else:
             self._send_in_turns(data)
 
@@ -171,9 +171,15 @@ class LocalClient:
         at = 0
         while at < len(data) and not self._ended:
             piece = data[at : at + max(AT_ONCE, min(self._session.parser.appetite, LARGEST))]
-            self._runner.tick(self._engine.receive, self._session, piece)
+            self._receive(piece)
             at += len(piece)
             self.let_others_in()
+
+    def _receive(self, data: bytes) -> None:
+        runner, engine, session = self._runner, self._engine, self._session
+        runner.share_tick(engine.receive, session, data, engine.receive_and_leave_scripts)
+        if session in engine.scripts.left:
+            runner.tick(engine.run_left, session, b"")
 
 
 class WeakOutlet:

@@ -5,7 +5,8 @@ them has the lock next does what all of them want in one tick: one write, and on
 commit). Without a disk, too, a lock that each took in turn would make them wait for each other all the time:
 a thread that gets a lock waits for the interpreter then, and keeps others from going on.
 
-A thread never runs a script for another one: that may take long.
+A thread runs a script for another one only if that was quick the last time: it may never end, and a thread
+that waits for it cannot kill it.
 """
 
 from __future__ import annotations

@@ -185,15 +185,25 @@ class TickRunner:
             return self._tick_with_lock(act, session, what)
 
     def share_tick(
-        self, act: Callable[[Session, What, Instant], Answer], session: Session, what: What
+        self,
+        act: Callable[[Session, What, Instant], Answer],
+        session: Session,
+        what: What,
+        act_for_others: Callable[[Session, What, Instant], Answer] | None = None,
     ) -> Answer:
         """The same for what takes no longer than a command for data: another thread may run it.
+
+        Args:
+            act: as for ``tick``.
+            session: likewise.
+            what: likewise.
+            act_for_others: what another thread does instead of ``act``.
 
         Returns:
             What ``act`` returns; ``NO_REPLY`` if another thread ran it, and was interrupted.
         """
         if not self.lock.acquire(blocking=False):
-            return self._tick_with_others(partial(act, session, what), session)
+            return self._tick_with_others(partial(act_for_others or act, session, what), session)
         try:
             return self._tick_with_lock(act, session, what)
         finally:

@@ -203,6 +203,23 @@ class Engine:
         elif not session.flags & CLOSING:
             take_in(session, data)
 
+    def receive_and_leave_scripts(self, session: Session, data: bytes, now: Instant) -> None:
+        """The same, on a thread that is not the client's: ``run_left`` must follow on that."""
+        self.scripts.only_quick = True
+        try:
+            self.receive(session, data, now)
+        finally:
+            self.scripts.only_quick = False
+
+    def run_left(self, session: Session, _: bytes, now: Instant) -> None:
+        """Runs what was left of a client's requests because of a script."""
+        self.advance(now)
+        self.scripts.left.discard(session)
+        if session.waiter is not None:
+            self.waiting.remove(session.waiter)
+            session.unblock()
+            session.resume()
+
     def ask(self, session: Session, args: Request, now: Instant) -> Value | Encoded | NoReply:
         """Runs one request that a client has as values, and returns its reply as one, where that is possible.
 
@@ -529,6 +546,7 @@ class Engine:
         session.unwatch()
         self.stop_listening(session)
         self.conditions.postponed.pop(session, None)
+        self.scripts.left.discard(session)
         self.rules.forget(session)
         self.trickles.forget(session)
         self.output_limits.forget(session)

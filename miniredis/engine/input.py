@@ -83,6 +83,8 @@ def run_input(session: Session, size: int = 0) -> None:
             if request is None:
                 break
             one_by_one = True
+            if request and engine.scripts.only_quick and engine.scripts.leave(session, request):
+                break
             if request:
                 run_request(session, request)
             else:

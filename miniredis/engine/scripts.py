@@ -4,11 +4,15 @@ The engine does not know the language: an ``Interpreter``, made when the first s
 and calls back through a ``Caller``. While a script runs, nothing else runs until it has taken
 ``busy-reply-threshold`` milliseconds. From then on other clients are served in between: they get the error
 BUSY, except for commands with the flag ``allow_busy``. No key expires while a script runs.
+
+A thread that runs requests of others leaves them their scripts, unless those were quick the last time
+(``Scripts.leave``): it could have to wait for ever, and nobody would be left to kill them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from . import errors
 from .call import call, show
@@ -37,7 +41,12 @@ OVERHEAD: Final = 500
 """About how many bytes a script takes in addition to its text."""
 
 
-class Script(NamedTuple):
+QUICK: Final = 0.001
+"""Seconds within which a script has to end to be run on any thread the next time."""
+
+
+@dataclass(slots=True)
+class Script:
     """A script of EVAL.
 
     Attributes:
@@ -45,12 +54,14 @@ class Script(NamedTuple):
         body: its text as it was sent.
         code: the text without the shebang line.
         flags: the flags of the shebang line; None without one.
+        is_quick: whether it was quick the last time.
     """
 
     sha: bytes
     body: bytes
     code: bytes
     flags: frozenset[bytes] | None
+    is_quick: bool = False
 
 
 class Run:
@@ -125,6 +136,8 @@ class Scripts:
         version: the number of the Redis that the server answers as.
         running: the script that is running.
         must_end: whether the server is stopping, so that scripts must end.
+        only_quick: whether other scripts are left to their clients' threads.
+        left: the clients of those scripts.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -132,6 +145,8 @@ class Scripts:
         self.version = engine.version.number
         self.running: Run | None = None
         self.must_end = False
+        self.only_quick = False
+        self.left: set[Session] = set()
         self._interpreter: Interpreter | None = None
         self._scripts = LruCache[Script](MOST_CACHED)
         self._session: Session | None = None
@@ -208,9 +223,30 @@ class Scripts:
         run.keeps_to_slot = script.flags is not None and b"allow-cross-slot-keys" not in script.flags
         try:
             names, args = request[3 : 3 + keys], request[3 + keys :]
-            return self.conclude(interpreter.run(script.sha, script.code, names, args, client.resp))
+            outcome = interpreter.run(script.sha, script.code, names, args, client.resp)
+            script.is_quick = self._engine.environment.stopwatch() - run.started < QUICK
+            return self.conclude(outcome)
         finally:
             self.end()
+
+    def leave(self, client: Session, request: list[bytes]) -> bool:
+        """Holds a request up if it may run a script that is not quick; returns whether it did."""
+        if self._is_quick(client, request):
+            return False
+        client.hold(request)
+        self.left.add(client)
+        return True
+
+    def _is_quick(self, client: Session, request: list[bytes]) -> bool:
+        command = self._engine.commands.look_up(request)
+        if command is None:
+            return True
+        if command.name == b"exec" and client.transaction is not None:
+            return not any("scripting" in queued.categories for queued, _ in client.transaction.queued)
+        if command.name in {b"evalsha", b"evalsha_ro"} and len(request) > 1:
+            script = self._scripts.get(request[1])
+            return script is None or script.is_quick
+        return "scripting" not in command.categories
 
     def begin(
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool

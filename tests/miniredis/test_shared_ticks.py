@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import redis
 
 import miniredis
 from miniredis import shared_ticks
+from miniredis.engine import scripts
+from miniredis.engine.scripts import Scripts
 from miniredis.journal.disk import File
 
 from ..cases import exhaustive
@@ -198,7 +201,7 @@ def test_who_waits_for_the_first_in_line_goes_on_when_that_is_gone(
     assert push.result(PATIENCE) == 1
 
 
-def test_a_thread_runs_its_scripts_itself_and_others_wait_no_longer_than_for_busy(
+def test_others_wait_no_longer_for_a_slow_script_than_for_busy(
     server: miniredis.EmbeddedServer, disk: Disk, clients: list[redis.Redis], threads: ThreadPoolExecutor
 ) -> None:
     pytest.importorskip("lupa")
@@ -215,6 +218,94 @@ def test_a_thread_runs_its_scripts_itself_and_others_wait_no_longer_than_for_bus
     assert {"busy" in str(each) for each in [*refused, *filter(None, early)]} == {True}
     with pytest.raises(redis.ResponseError, match="killed by user"):
         script.result(PATIENCE)
+
+
+PUSH = "return redis.call('rpush', KEYS[1], ARGV[1])"
+LIBRARY = (
+    "#!lua name=jobs\nredis.register_function('push', function(keys, args) "
+    + PUSH.replace("KEYS", "keys").replace("ARGV", "args")
+    + " end)"
+)
+
+
+def by_sha(client: redis.Redis, number: int) -> Any:
+    return client.evalsha(hashlib.sha1(PUSH.encode()).hexdigest(), 1, "jobs", number)  # noqa: S324  (its name)
+
+
+def in_a_transaction(client: redis.Redis, number: int) -> Any:
+    with client.pipeline() as pipe:
+        by_sha(pipe, number)
+        return pipe.execute()[-1]
+
+
+def behind_another(client: redis.Redis, number: int) -> Any:
+    with client.pipeline(transaction=False) as pipe:
+        pipe.incr("before")
+        by_sha(pipe, number)
+        pipe.incr("after")
+        return pipe.execute()[1]
+
+
+SCRIPTS = {
+    "EVAL": lambda client, number: client.eval(PUSH, 1, "jobs", number),
+    "EVALSHA": by_sha,
+    "FCALL": lambda client, number: client.fcall("push", 1, "jobs", number),
+    "EXEC": in_a_transaction,
+    "a pipeline": behind_another,
+}
+
+
+@pytest.mark.parametrize("was_quick", [False, True])
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_another_thread_runs_a_script_only_if_it_was_quick(
+    name: str,
+    was_quick: bool,
+    server: miniredis.EmbeddedServer,
+    disk: Disk,
+    clients: list[redis.Redis],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("lupa")
+    monkeypatch.setattr(scripts, "QUICK", PATIENCE if was_quick else 0.0)
+    clients[0].function_load(LIBRARY)
+    assert [SCRIPTS["EVAL"](clients[0], -1), by_sha(clients[0], -1)] == [1, 2]
+    clients[0].delete("jobs")
+    evaluate, ran_on = Scripts.conclude, set()
+
+    def conclude(self: Scripts, outcome: Any) -> Any:
+        ran_on.add(threading.get_ident())
+        return evaluate(self, outcome)
+
+    monkeypatch.setattr(Scripts, "conclude", conclude)
+    disk.begun = 0
+    disk.go_on.clear()
+    pushes = [threads.submit(clients[0].rpush, "jobs", 0)]
+    until(lambda: disk.begun == 1, "is the disk asked")
+    pushes += [threads.submit(SCRIPTS[name], each, number) for number, each in enumerate(clients[1:], 1)]
+    until(lambda: waiting(server) == THREADS - 1, "do the others wait")
+    disk.go_on.set()
+    assert sorted(each.result(PATIENCE) for each in pushes) == [*range(1, THREADS + 1)]
+    assert sorted(map(int, clients[0].lrange("jobs", 0, -1))) == [*range(THREADS)]
+    assert not server._runner.engine.scripts.left
+    if not was_quick or name not in {"EVALSHA", "a pipeline"}:
+        assert len(ran_on) == THREADS - 1
+    elif name == "EVALSHA":  # redis-py sends a pipeline in two steps
+        assert (len(ran_on), disk.begun) == (1, 2)
+
+
+def test_a_client_that_is_gone_has_left_no_script(
+    server: miniredis.EmbeddedServer, clients: list[redis.Redis]
+) -> None:
+    engine = server._runner.engine
+    (session,) = (each for each in engine.sessions.values() if each.id == clients[0].client_id())
+    with server._runner.lock:
+        now = server._runner.clock.now()
+        engine.receive_and_leave_scripts(session, b"*3\r\n$4\r\nEVAL\r\n$1\r\n1\r\n$1\r\n0\r\n", now)
+        assert engine.scripts.left == {session}
+        server._runner.disconnect(session, now)
+    assert not engine.scripts.left
+    assert clients[1].info("clients")["blocked_clients"] == 0
 
 
 def test_a_command_during_another_on_the_same_thread_is_refused(
@@ -296,9 +387,10 @@ import miniredis
 with miniredis.start(dir=sys.argv[1]) as server:
     def work(name):
         with server.client() as client:
-            begin = client.llen(name)
-            for number in itertools.count(begin):
-                client.rpush(name, number)
+            by_script = client.register_script("return redis.call('rpush', KEYS[1], ARGV[1])")
+            push = client.rpush if name % 2 else lambda *words: by_script(words[:1], words[1:])
+            for number in itertools.count(client.llen(name)):
+                push(name, number)
                 os.write(1, f"{name} {number}\\n".encode())
 
     for name in range(8):
@@ -311,6 +403,7 @@ with miniredis.start(dir=sys.argv[1]) as server:
 def test_what_threads_were_answered_is_there_after_their_process_was_killed(
     kills: int, tmp_path: Path
 ) -> None:
+    pytest.importorskip("lupa")
     chance = random.Random(20261126)  # noqa: S311  (no secret)
     answered = dict.fromkeys(range(THREADS), -1)
     for _ in range(kills):
