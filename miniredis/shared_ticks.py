@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .engine import Instant
-    from .tick_runner import TickRunner
 
 __all__ = ["RE_ENTRANT", "SharedTicks", "TickInterruptedError"]
 
@@ -80,14 +79,15 @@ class SharedTicks:
     """The parts that threads have in ticks which other threads may run.
 
     Args:
-        runner: whose ticks these are.
+        lock: a thread that runs a tick holds it.
+        run_tick: runs a whole one, with the lock held.
 
     Attributes:
         waiting: the parts that are not begun yet.
     """
 
-    def __init__(self, runner: TickRunner) -> None:
-        self._runner = runner
+    def __init__(self, lock: threading.RLock, run_tick: Callable[[], None]) -> None:
+        self._lock, self._run_tick = lock, run_tick
         self.waiting: deque[Part] = deque()
         self._is_next = threading.Lock()  # held by the thread that waits for the runner's lock for all others
         self._threads: set[int] = set()  # that wait here
@@ -119,7 +119,7 @@ class SharedTicks:
 
     def _run_if_free(self) -> bool:
         """Runs a tick for all that wait, unless another thread has the lock; returns whether it did."""
-        is_free = self._runner.lock.acquire(blocking=False)
+        is_free = self._lock.acquire(blocking=False)
         if is_free:
             self._run_with_lock()
         return is_free
@@ -130,20 +130,16 @@ class SharedTicks:
             part.wait(PATIENCE)
             return
         try:
-            self._runner.lock.acquire()
+            self._lock.acquire()
         finally:
             self._is_next.release()  # who comes from now on may be late for the tick that begins
         self._run_with_lock()
 
     def _run_with_lock(self) -> None:
         try:
-            now = self._runner.begin_tick()
-            try:
-                self._runner.end_tick(now)
-            finally:
-                self._runner.in_tick = False
+            self._run_tick()
         finally:
-            self._runner.lock.release()
+            self._lock.release()
             self.hand_over()
 
     def run(self, now: Instant, end_tick: Callable[[Instant], None]) -> None:

@@ -111,7 +111,7 @@ class TickRunner:
         self._stop = trio.Event()
         self._gap = threading.Condition(self.lock)
         self._ticked = threading.Condition(self.lock)
-        self._shared_ticks = SharedTicks(self)
+        self._shared_ticks = SharedTicks(self.lock, self._run_tick)
         self._waiting = self._shared_ticks.waiting
         self._observers = 0  # threads in ``wait_for``
         engine.move_into(
@@ -232,6 +232,14 @@ class TickRunner:
                     outlet.hang_up()
                 self.disconnect_soon(session)
             return cast(Answer, NO_REPLY)
+
+    def _run_tick(self) -> None:
+        """Runs a tick for the threads that share it."""
+        now = self.begin_tick()
+        try:
+            self.end_tick(now)
+        finally:
+            self.in_tick = False
 
     def begin_tick(self) -> Instant:
         """Begins a tick, with the lock held; returns its time.
