@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .clients.adapter import Adapter
+    from .clients.judged import Client, Judged
     from .documents import CLAUSES, SUITES, Clause
-    from .judging.environment import Broken, Client, Environment, Failure, Judged, Unsupported
+    from .judging.environment import Broken, Environment, Failure, Unsupported
     from .judging.runner import Judging, Outcome, judge, run
     from .targets import (
         TARGETS,
@@ -55,7 +56,14 @@ __all__ = [
     "target_named",
 ]
 
-PLACES: Final = ("documents", "clients.adapter", "judging.environment", "judging.runner", "targets")
+PLACES: Final = (
+    "documents",
+    "clients.adapter",
+    "clients.judged",
+    "judging.environment",
+    "judging.runner",
+    "targets",
+)
 """The modules that have what this one offers. They are imported when something of theirs is wanted: pytest
 imports this package whenever it starts, for the options of ``pytest --pyargs conformance``."""
 

@@ -11,8 +11,8 @@ from multiprocessing.context import SpawnProcess
 
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
+from .clients.judged import Client
 from .documents import CLAUSES
-from .judging.environment import Client
 from .judging.ways import why_not_by_scripts
 from .reports import Files, Reporting, failed, lines, show, why
 from .targets import NotInstalledError, target_named

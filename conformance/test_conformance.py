@@ -19,8 +19,8 @@ import pytest
 from conformance.arguments import unknown
 from conformance.clients.adapter import Adapter
 from conformance.clients.flavours import FLAVOURS
+from conformance.clients.judged import Client
 from conformance.documents import CLAUSES, SUITES, Clause
-from conformance.judging.environment import Client
 from conformance.judging.runner import Judging, Outcome
 from conformance.targets import NotInstalledError, Target, target_named
 

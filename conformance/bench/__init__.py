@@ -5,8 +5,9 @@ run on one machine in alternation, so that what slows the machine down slows bot
 generator that yields a ``Pair`` for each turn, and name it in the table.
 """
 
-from .model import Effort, Outcome, Pair, Row, Target
+from .model import Outcome, Row, Target
 from .rows import ROWS
 from .runner import run
+from .turns import Effort, Pair
 
 __all__ = ["ROWS", "Effort", "Outcome", "Pair", "Row", "Target", "run"]

@@ -11,11 +11,12 @@ from typing import Any
 from ..arguments import amount, as_program, count, output_file
 from ..arguments import unknown as nearest
 from .chart import as_svg, groups_of
-from .model import QUICK, Effort, Outcome, Row
+from .model import Outcome, Row
 from .progress import shown
 from .report import as_json, compared, markdown, table
 from .rows import ROWS
 from .runner import run
+from .turns import QUICK, Effort
 
 __all__ = ["main"]
 

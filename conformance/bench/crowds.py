@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from ..wire import PATIENCE, RawConnection, encode
-from .model import MissingError
 from .servers import RunningServer
+from .turns import MissingError
 
 __all__ = ["allow_files", "blocked", "idle"]
 

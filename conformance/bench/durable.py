@@ -16,9 +16,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..targets import NoRealRedisError, find_real_redis, free_port
 from ..wire import RawConnection, encode
-from .model import Measure, MissingError, Pair
 from .servers import durable, processor_seconds
-from .workbench import Workbench
+from .turns import MissingError, Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["ELEMENTS", "Cost", "loading", "replaying", "saving"]
 

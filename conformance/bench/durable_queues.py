@@ -26,8 +26,8 @@ from typing import Any, Final
 import pressure
 from pressure.extras import how_to_install
 
-from .model import Measure, MissingError
-from .workbench import Workbench, by_turns
+from .turns import MissingError
+from .workbench import Measure, Workbench, by_turns
 
 __all__ = ["CLIENTS", "QUEUES", "DurableQueue", "beside_durable"]
 

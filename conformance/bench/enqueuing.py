@@ -16,9 +16,9 @@ import redis
 
 from pressure.extras import how_to_install
 
-from .model import Measure, MissingError, Pair
 from .queues import VALUE, queue_at, rate
-from .workbench import Workbench
+from .turns import MissingError, Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["PEERS", "beside"]
 

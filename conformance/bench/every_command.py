@@ -15,9 +15,8 @@ from typing import Any, Final, Self
 import hiredis
 
 from ..wire import encode
-from .model import Measure
 from .servers import RunningServer, processor_seconds
-from .workbench import Workbench, by_turns
+from .workbench import Measure, Workbench, by_turns
 
 __all__ = ["LEFT_OUT", "LINES", "Client", "commands_of", "cpu", "processor_time_of"]
 

@@ -13,10 +13,10 @@ from time import perf_counter
 from typing import Final
 
 from ..wire import encode
-from .model import Measure, Pair
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples
-from .workbench import Workbench
+from .turns import Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["slowest_while_expiring"]
 

@@ -15,10 +15,10 @@ from typing import Final
 
 from ..wire import PATIENCE, encode
 from .crowds import allow_files, blocked, idle
-from .model import Measure, Pair
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples
-from .workbench import Workbench, by_turns
+from .turns import Pair
+from .workbench import Measure, Workbench, by_turns
 
 __all__ = ["behind_a_queue", "beside_a_crowd", "round_trip"]
 

@@ -24,9 +24,9 @@ import redis
 
 import pressure
 
-from .model import Measure, Pair
 from .servers import RunningServer
-from .workbench import Workbench
+from .turns import Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["DEATHS", "own_hold", "until_it_works"]
 

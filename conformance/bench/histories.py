@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..histories.parquet.session import SETTINGS
-from .model import Measure, Pair
 from .spark import session
-from .workbench import Workbench
+from .turns import Pair
+from .workbench import Measure, Workbench
 
 if TYPE_CHECKING:
     from ..histories.parquet.summary import Summary

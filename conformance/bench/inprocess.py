@@ -11,8 +11,8 @@ from typing import Any
 import miniredis
 from pressure.extras import how_to_install
 
-from .model import MissingError, Pair
 from .timing import samples
+from .turns import MissingError, Pair
 from .workbench import Workbench
 
 __all__ = ["in_process_async_rates", "in_process_rates"]

@@ -17,9 +17,9 @@ import redis
 
 import pressure
 
-from .model import Measure, Pair
 from .queues import VALUE, rate
-from .workbench import Workbench
+from .turns import Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["PATTERNS", "Pattern", "by_hand"]
 

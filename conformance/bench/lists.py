@@ -14,10 +14,9 @@ from time import perf_counter
 from typing import Final
 
 from ..wire import RawConnection, encode
-from .model import Measure
 from .servers import RunningServer
 from .timing import samples
-from .workbench import Workbench, by_turns
+from .workbench import Measure, Workbench, by_turns
 
 __all__ = ["NEAR_ENDS", "growth"]
 

@@ -13,9 +13,9 @@ from typing import Final
 from ..targets.processes import NotInstalledError
 from .crowds import allow_files, answered, blocked, idle
 from .lists import fill
-from .model import Measure, Pair
 from .servers import RunningServer
-from .workbench import Workbench
+from .turns import Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["blocked_clients", "elements", "fill_with_strings", "idle_connections", "memory_per", "strings"]
 

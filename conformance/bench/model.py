@@ -1,47 +1,18 @@
-"""What is measured, what came out of it, and whether that is what was wanted."""
+"""The lines of the table: what is measured, what came out of it, and whether that is what was wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Literal
 
-from ..targets.processes import NotInstalledError
+from .turns import Pair
+from .workbench import Measure
 
-if TYPE_CHECKING:
-    from .workbench import Workbench
-
-__all__ = ["Effort", "Measure", "MissingError", "Outcome", "Pair", "Row", "Target", "Verdict"]
+__all__ = ["Outcome", "Row", "Target", "Verdict"]
 
 Verdict = Literal["met", "missed", "not available", "failed"]
-
-
-class MissingError(NotInstalledError):
-    """What a row needs is not on this machine; the text says what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much to measure.
-
-    Attributes:
-        pairs: turns of each row, a turn being one run on either side.
-        seconds: about how long a run takes.
-        size: what crowds and long lists are scaled by; 1 is what the rows say.
-    """
-
-    pairs: int = 5
-    seconds: float = 1.0
-    size: float = 1.0
-
-    def scaled(self, count: int) -> int:
-        """A size that a row names, in this run."""
-        return max(1, int(count * self.size))
-
-
-QUICK: Final = Effort(pairs=2, seconds=0.1, size=0.2)
-"""Some minutes for all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +35,6 @@ class Target:
 
     def __str__(self) -> str:
         return f"{'≥' if self.at_least else '≤'} {self.bound:g}{self.unit and f' {self.unit}'}"
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One turn: miniredis, and right before or after it the reference, if the row has one."""
-
-    ours: float
-    theirs: float | None = None
-
-
-Measure = Callable[["Workbench"], Generator[Pair]]
-"""Yields a pair for each turn that the effort asks for.
-
-Raises:
-    MissingError: something is not there to measure with or against.
-"""
 
 
 @dataclass(frozen=True, slots=True)

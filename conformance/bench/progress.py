@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from .model import Effort, Row
+from .model import Row
+from .turns import Effort
 
 __all__ = ["Progress", "shown"]
 

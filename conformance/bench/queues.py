@@ -19,9 +19,9 @@ import redis
 import pressure
 
 from ..clients.textbook import Textbook
-from .model import Measure, Pair
 from .timing import samples
-from .workbench import Workbench
+from .turns import Pair
+from .workbench import Measure, Workbench
 
 __all__ = [
     "VALUE",

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from ..targets import NoRealRedisError, find_real_redis
-from .model import Measure, MissingError, Pair
 from .servers import RunningServer
-from .workbench import Workbench
+from .turns import MissingError, Pair
+from .workbench import Measure, Workbench
 
 __all__ = ["Load", "cpu_per_command", "rates"]
 

@@ -22,7 +22,8 @@ from importlib.metadata import version
 from statistics import median
 from typing import Any, Final
 
-from .model import Effort, Outcome
+from .model import Outcome
+from .turns import Effort
 
 __all__ = ["as_json", "compared", "markdown", "table"]
 

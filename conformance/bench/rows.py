@@ -25,7 +25,7 @@ from .inprocess import in_process_async_rates, in_process_rates
 from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per, strings
-from .model import Measure, Row, Target
+from .model import Row, Target
 from .queues import (
     beside_bare,
     beside_multiprocessing,
@@ -39,6 +39,7 @@ from .redis_benchmark import VALUE, Load, cpu_per_command, rates
 from .scaling import among_keys, by_clients, of_size
 from .spark import JOBS, beside_one_core, beside_redis_py
 from .starting import command_time, import_time, start_time
+from .workbench import Measure
 
 __all__ = ["ROWS"]
 

@@ -7,7 +7,8 @@ from contextlib import closing
 
 from ..targets.processes import NotInstalledError
 from ..wire import Hangup
-from .model import Effort, Outcome, Pair, Row
+from .model import Outcome, Row
+from .turns import Effort, Pair
 from .workbench import Workbench
 
 __all__ = ["run"]

@@ -7,9 +7,9 @@ from collections.abc import Generator
 from .crowds import allow_files
 from .every_command import cpu
 from .memory import fill_with_strings
-from .model import Measure, Pair
 from .redis_benchmark import Load, rates
-from .workbench import Workbench, by_turns
+from .turns import Pair
+from .workbench import Measure, Workbench, by_turns
 
 __all__ = ["among_keys", "by_clients", "of_size"]
 

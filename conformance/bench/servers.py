@@ -20,7 +20,7 @@ from typing import IO, Final
 from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
 from ..targets.processes import START_LIMIT, at_free_port, end, start_real
 from ..wire import RawConnection
-from .model import MissingError
+from .turns import MissingError
 
 __all__ = ["SERVERS", "RunningServer", "processor_seconds"]
 

@@ -23,8 +23,8 @@ from pressure.spark.sessions import QUIET
 
 from ..histories.parquet.session import MissingSparkError
 from ..histories.parquet.session import session as a_session
-from .model import Measure, MissingError, Pair
-from .workbench import Workbench, by_turns
+from .turns import MissingError, Pair
+from .workbench import Measure, Workbench, by_turns
 
 __all__ = ["JOBS", "beside_one_core", "beside_redis_py", "session"]
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from ..targets import NoRealRedisError, find_real_redis, free_port
 from ..wire import PATIENCE, encode
-from .model import MissingError, Pair
+from .turns import MissingError, Pair
 from .workbench import Workbench
 
 __all__ = ["command_time", "import_time", "start_time"]

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Final, Self
 
-from .model import Effort, Measure, Pair
 from .servers import SERVERS, RunningServer
+from .turns import Effort, Pair
 
-__all__ = ["BOTH", "Workbench", "by_turns"]
+__all__ = ["BOTH", "Measure", "Workbench", "by_turns"]
 
 BOTH: Final = ("miniredis", "redis-server")
 
@@ -63,6 +63,14 @@ class Workbench:
     def turns(self) -> Iterator[int]:
         """The numbers of the turns to take."""
         return iter(range(self.effort.pairs))
+
+
+Measure = Callable[[Workbench], Generator[Pair]]
+"""Yields a pair for each turn that the effort asks for.
+
+Raises:
+    MissingError: something is not there to measure with or against.
+"""
 
 
 def by_turns(side: Callable[[Workbench, str], float], names: Sequence[str] = BOTH) -> Measure:

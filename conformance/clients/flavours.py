@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 if TYPE_CHECKING:
     import trio
 
-    from ..judging.environment import Client
+    from .judged import Client
 
 __all__ = ["FLAVOURS", "MAKERS"]
 

@@ -378,8 +378,9 @@ class Pair:
                 break
         else:
             return Difference("nobody", b"%d blocked" % blocked, b"%d blocked" % theirs)
-        for client in self.rival.those_who_hear(self.clients):
-            return Difference(client.name, b"nothing", hear(client))
+        for client in self.clients:
+            if self.rival.hears(client.real):
+                return Difference(client.name, b"nothing", hear(client))
         return None
 
     def number_of(self, client: RawConnection) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -15,8 +15,6 @@ from ..wire import RawConnection
 
 if TYPE_CHECKING:
     from miniredis.server import LoopChoice
-
-    from .pair import Client
 
 __all__ = ["DEBUG", "RIVALS", "Rival", "rival_named"]
 
@@ -41,10 +39,9 @@ class Rival:
         client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return client
 
-    def those_who_hear(self, clients: Sequence[Client]) -> list[Client]:
-        """Which clients have something to read, or are hung up on."""
-        ready = select.select([client.real.socket for client in clients], [], [], 0)[0]
-        return [client for client in clients if client.real.socket in ready]
+    def hears(self, client: RawConnection) -> bool:
+        """Whether a client has something to read, or is hung up on."""
+        return bool(select.select([client.socket], [], [], 0)[0])
 
 
 class InProcess(Rival):
@@ -58,9 +55,9 @@ class InProcess(Rival):
         """One more client."""
         return RawConnection.over(self._connect())
 
-    def those_who_hear(self, clients: Sequence[Client]) -> list[Client]:
-        """Which clients have something to read, or are hung up on."""
-        return [client for client in clients if client.real.socket.can_read(0)]  # type: ignore[attr-defined]
+    def hears(self, client: RawConnection) -> bool:
+        """As in the base."""
+        return bool(client.socket.can_read(0))  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from pressure import QueueDoesNotExistError
 
-from ..judging.environment import Environment, Judged, expect
+from ..clients.judged import Judged
+from ..judging.environment import Environment, expect
 
 LONG: Final = 3600.0
 """Seconds; longer than any check takes."""

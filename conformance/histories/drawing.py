@@ -5,12 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .model import Operation
-
-if TYPE_CHECKING:
-    from .picture import Scene
+from .scene import Scene
 
 __all__ = ["drawn"]
 

@@ -6,11 +6,12 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import redis
 
 from ..clients.flavours import FLAVOURS, MAKERS
+from ..clients.judged import Client, Judged
 from ..failure import Evidence
 from ..targets import Address
 from ..wire import RawConnection
@@ -19,10 +20,8 @@ from .limits import OnThread, pauses
 
 __all__ = [
     "Broken",
-    "Client",
     "Environment",
     "Failure",
-    "Judged",
     "Running",
     "Unsupported",
     "exactly",
@@ -54,37 +53,6 @@ class Broken(Failure):
 
 class Unsupported(Failure):
     """Raised by a check or a client: the client lacks this feature, so the clause is ``not asked``."""
-
-
-class Judged(Protocol):
-    """What a client that is judged has to offer: these methods of ``pressure.Queue``, with its errors.
-
-    Other methods of ``pressure.Queue`` are used where the client has them.
-    """
-
-    def create(self, bound: int = 0) -> None: ...  # noqa: D102
-    def exists(self) -> bool: ...  # noqa: D102
-    def length(self) -> int: ...  # noqa: D102
-    def closed(self) -> bool: ...  # noqa: D102
-    def put(  # noqa: D102
-        self, value: Any, block: bool = True, timeout: float | None = None, *, overfill: bool = False
-    ) -> None: ...
-    def put_nowait(self, value: Any) -> None: ...  # noqa: D102
-    def get(self, block: bool = True, timeout: float | None = None) -> bytes: ...  # noqa: D102
-    def get_nowait(self) -> bytes: ...  # noqa: D102
-    def shutdown(self) -> None: ...  # noqa: D102
-    def delete(self, timeout: float | None = None) -> None: ...  # noqa: D102
-    def wait_closed(self, timeout: float | None = None) -> bool: ...  # noqa: D102
-    def disconnect(self) -> None: ...  # noqa: D102
-
-
-class Client(Protocol):
-    """Makes the clients that are judged: called with a queue's name, a URL and a prefix for its keys.
-
-    ``pressure.Queue`` is one; ``Adapter`` makes one of a command.
-    """
-
-    def __call__(self, name: str, /, *, url: str, prefix: str) -> Judged: ...  # noqa: D102
 
 
 def expect(seen: object, wanted: object, what: str) -> None:

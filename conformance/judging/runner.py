@@ -18,12 +18,13 @@ from pressure import PressureError
 
 from ..arguments import unknown
 from ..clients.flavours import FLAVOURS
+from ..clients.judged import Client
 from ..documents import CHECKS, CLAUSES, SUITES, Check, Clause
 from ..failure import Evidence
 from ..targets import Address
 from ..wire import Hangup, RawConnection
 from .capabilities import REASONS, capabilities_of
-from .environment import Broken, Client, Environment, Failure, Unsupported
+from .environment import Broken, Environment, Failure, Unsupported
 from .limits import Hung, ended_by
 
 __all__ = ["VERDICTS", "Judging", "Outcome", "Verdict", "judge", "run"]

@@ -18,7 +18,7 @@ from .text import readable
 
 if TYPE_CHECKING:
     from ..wire.recording import Move
-    from .replay import Take
+    from .take import Take
 
 __all__ = ["compared"]
 

@@ -8,43 +8,26 @@ from __future__ import annotations
 import time
 import uuid
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Self
 
+from ..clients.judged import Client
 from ..documents import CHECKS, Check, Clause
 from ..failure import Evidence
-from ..judging.environment import Client, Environment
+from ..judging.environment import Environment
 from ..judging.runner import CHECK_LIMIT, Outcome, Verdict, describe, run_check, verdict_of
 from ..targets import Address, NoRealRedisError, embedded, real_redis
 from ..wire.masking import without_secret
-from ..wire.recording import Move, Recorder
+from ..wire.recording import Recorder
+from .take import Take
 
-__all__ = ["Replayer", "Take"]
+__all__ = ["Replayer"]
 
 BUDGET: Final = 120.0
 """Seconds that all of this may take in a run."""
 
 AT_LEAST: Final = 2.0
 """Seconds that a check may take the second time, however quick it was the first time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Take:
-    """A check that was run with every byte written down.
-
-    Attributes:
-        server: what it ran on, for people.
-        verdict: how it ended.
-        reason: why it was not passed; empty if it was.
-        moves: what was said.
-        lost: how many bytes more were said.
-    """
-
-    server: str
-    verdict: Verdict
-    reason: str
-    moves: tuple[Move, ...]
-    lost: int
 
 
 class Replayer:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self
 
+from ..clients.judged import Client
 from ..documents import Clause
 from ..failure import Evidence
-from ..judging.environment import Client
 from ..judging.runner import Outcome, describe, judge
 from ..targets import Address
 from ..wire.masking import without_secret

@@ -11,9 +11,10 @@ import pytest
 
 from conformance.bench import __main__ as command
 from conformance.bench.chart import groups_of
-from conformance.bench.model import Effort, MissingError, Outcome, Pair, Row, Target
+from conformance.bench.model import Outcome, Row, Target
 from conformance.bench.report import as_json, markdown, table
 from conformance.bench.rows import ROWS
+from conformance.bench.turns import Effort, MissingError, Pair
 from conformance.bench.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("forked")

@@ -11,10 +11,11 @@ from _pytest.mark.structures import ParameterSet
 
 import pressure
 from conformance.clients.flavours import FLAVOURS, MAKERS
+from conformance.clients.judged import Client
 from conformance.documents import CHECKS, CLAUSES, SUITES, Clause
 from conformance.documents.registry import declare
 from conformance.judging.capabilities import LACKS, capabilities_of
-from conformance.judging.environment import Client, Environment
+from conformance.judging.environment import Environment
 from conformance.judging.runner import judge, judge_clause
 from conformance.targets import Address, embedded
 from tests.cases import check_each, exhaustive

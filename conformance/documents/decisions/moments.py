@@ -16,7 +16,8 @@ from pressure import (
     QueueFullError,
 )
 
-from ...judging.environment import Environment, Failure, Judged, expect
+from ...clients.judged import Judged
+from ...judging.environment import Environment, Failure, expect
 from ...wire.gate import Act
 from ..registry import check
 from ..state import CONSUMER, PRODUCER, SUFFIXES, count, expect_roles_free, length, produce, text, values

@@ -16,7 +16,8 @@ from pressure import (
     QueueInUseError,
 )
 
-from ...judging.environment import Environment, Failure, Judged, expect, expect_error
+from ...clients.judged import Judged
+from ...judging.environment import Environment, Failure, expect, expect_error
 from ..registry import check
 from ..state import (
     PRODUCER,

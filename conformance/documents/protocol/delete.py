@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pressure import QueueDoesNotExistError
 
-from ...judging.environment import Environment, Judged, expect
+from ...clients.judged import Judged
+from ...judging.environment import Environment, expect
 from ..state import (
     CONSUMER,
     PRODUCER,

@@ -11,7 +11,8 @@ from typing import Final
 import pressure
 from pressure import QueueClosedError
 
-from ...judging.environment import Environment, Judged, Running, expect, expect_error
+from ...clients.judged import Judged
+from ...judging.environment import Environment, Running, expect, expect_error
 from ..registry import check
 from ..state import (
     consume,

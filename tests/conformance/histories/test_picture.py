@@ -9,7 +9,7 @@ import pytest
 
 from conformance.histories import Facts, History, Verdict, as_svg, as_text, evidence, fifo, judged, worst
 from conformance.histories import linearizable as lists
-from conformance.histories.picture import MOST, scene_of
+from conformance.histories.scene import MOST, scene_of
 
 from .notation import history, table
 

@@ -9,7 +9,7 @@ from conformance.failure import Evidence
 from conformance.judging.runner import Outcome, Verdict
 from conformance.reports import Judgement
 from conformance.reports.conversation import compared
-from conformance.reports.replay import Take
+from conformance.reports.take import Take
 from conformance.wire.recording import Move, Side
 
 HOSTILE = "-ERR </script><script>alert(1)</script> <img src=x onerror=alert(2)> \" ' & \x1b[31m \u202e \ud800"
