@@ -16,14 +16,15 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pressure.discovery import Discovery, QueryResult, ServerQuery
-from pressure.errors import QueueClosedError, QueueEmptyError
-from pressure.execution import AsyncExecution
+from pressure.errors import QueueClosedError, QueueEmptyError, ServerReplyError
+from pressure.execution import PooledExecution, is_wrong_server
 from pressure.flavour import Flavour, noted_in
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
 from pressure.methods import Block, Call, CallbackOperation, Form, NextBlock
+from pressure.polling import poll_interval
 from pressure.pool import HOLDS, BaseCheckout, Member, Pool
-from pressure.protocol.operation import Operation
+from pressure.protocol.operation import Batch, Operation, Reply, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
 from pressure.synchronous import Synchronous
 
@@ -191,6 +192,60 @@ class AsyncDriver(ABC):
             return await checkout.run(operation)
         finally:
             await checkout.close()
+
+
+class AsyncExecution(PooledExecution[T]):
+    """The execution of an operation by a driver with coroutines."""
+
+    __slots__ = ("_checkout", "_is_stopped")
+
+    def __init__(self, operation: Operation[T], checkout: AsyncCheckout) -> None:
+        super().__init__(operation, checkout, checkout.driver.connections.settings)
+        self._checkout = checkout
+        self._is_stopped = False
+
+    async def run(self) -> T:
+        """Run the operation to its end; its result."""
+        try:
+            self.begin()
+            while (step := self.step) is not None:
+                if self.waits and not await self._may_wait():
+                    continue
+                if isinstance(step, Batch):
+                    self.advance(await self._sent(step))
+                elif await self._pause(step.seconds):
+                    self.advance([])
+        except ServerReplyError as error:
+            if is_wrong_server(error):
+                await self._checkout.leave_server()
+            raise
+        finally:
+            self.member.is_spoiled |= self.leaves_a_mess
+        return self.result
+
+    async def _may_wait(self) -> bool:
+        """Whether to carry out the next step, which waits."""
+        if not self._is_stopped and (reason := await self._cancelled()) is not None:
+            self._is_stopped = True
+            self.stop(reason)
+            return False
+        if self.stopped_unable_to_share():
+            return False
+        if self.shares and isinstance(self.step, Wait):
+            return await self._pause(poll_interval(self.step, self.member))
+        return True
+
+    @abstractmethod
+    async def _cancelled(self) -> BaseException | None:
+        """The exception to stop the operation with; None to go on."""
+
+    @abstractmethod
+    async def _pause(self, seconds: float) -> bool:
+        """Sleep; False if that was cancelled. Others may use a shared connection meanwhile."""
+
+    @abstractmethod
+    async def _sent(self, step: Batch) -> list[Reply]:
+        """The replies to a step. A cancellation that comes meanwhile only ends a wait."""
 
 
 class AsyncCheckout(BaseCheckout):

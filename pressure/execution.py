@@ -13,22 +13,18 @@ Rules:
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Generic
+from typing import Any, Final, Generic
 
 import hiredis
 
 from pressure.discovery import WRONG_SERVER
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.polling import as_poll, poll_interval, replies_to_wait, too_few_connections
+from pressure.polling import as_poll, replies_to_wait, too_few_connections
 from pressure.pool import BaseCheckout
 from pressure.protocol.commands import ELSEWHERE
 from pressure.protocol.operation import Batch, Command, NewHold, Operation, Pause, Reply, Step, T, Wait
 from pressure.settings import STOP_TIMEOUT, Settings
-
-if TYPE_CHECKING:
-    from pressure.asynchronous import AsyncCheckout
 
 _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
@@ -276,60 +272,6 @@ class PooledExecution(Execution[T]):
         if self.member.lock is not None and isinstance(self.step, Wait):
             replies = replies_to_wait(self.step, replies)
         super().advance(replies)
-
-
-class AsyncExecution(PooledExecution[T]):
-    """The execution of an operation by a driver with coroutines."""
-
-    __slots__ = ("_checkout", "_is_stopped")
-
-    def __init__(self, operation: Operation[T], checkout: AsyncCheckout) -> None:
-        super().__init__(operation, checkout, checkout.driver.connections.settings)
-        self._checkout = checkout
-        self._is_stopped = False
-
-    async def run(self) -> T:
-        """Run the operation to its end; its result."""
-        try:
-            self.begin()
-            while (step := self.step) is not None:
-                if self.waits and not await self._may_wait():
-                    continue
-                if isinstance(step, Batch):
-                    self.advance(await self._sent(step))
-                elif await self._pause(step.seconds):
-                    self.advance([])
-        except ServerReplyError as error:
-            if is_wrong_server(error):
-                await self._checkout.leave_server()
-            raise
-        finally:
-            self.member.is_spoiled |= self.leaves_a_mess
-        return self.result
-
-    async def _may_wait(self) -> bool:
-        """Whether to carry out the next step, which waits."""
-        if not self._is_stopped and (reason := await self._cancelled()) is not None:
-            self._is_stopped = True
-            self.stop(reason)
-            return False
-        if self.stopped_unable_to_share():
-            return False
-        if self.shares and isinstance(self.step, Wait):
-            return await self._pause(poll_interval(self.step, self.member))
-        return True
-
-    @abstractmethod
-    async def _cancelled(self) -> BaseException | None:
-        """The exception to stop the operation with; None to go on."""
-
-    @abstractmethod
-    async def _pause(self, seconds: float) -> bool:
-        """Sleep; False if that was cancelled. Others may use a shared connection meanwhile."""
-
-    @abstractmethod
-    async def _sent(self, step: Batch) -> list[Reply]:
-        """The replies to a step. A cancellation that comes meanwhile only ends a wait."""
 
 
 def _refusals(step: Batch, replies: list[Reply]) -> frozenset[str]:

@@ -17,11 +17,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from pressure.aio.connection import Connections, exchange
 from pressure.aio.error_replies import LOST, SILENT
-from pressure.asynchronous import AsyncCheckout, AsyncDriver
+from pressure.asynchronous import AsyncCheckout, AsyncDriver, AsyncExecution
 from pressure.discovery import failed
 from pressure.error_replies import NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError
-from pressure.execution import MOVING, AsyncExecution, client_unblock, grace_period
+from pressure.execution import MOVING, client_unblock, grace_period
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait

@@ -5,6 +5,7 @@ Rules:
     - With ``envelope=True`` each value is stored with an id of its own, as ``<32 hex digits> <value>``. So
       two equal values are two items. A value that another client pushed without an id is an item, too.
     - All times are the server's, so that the clients' clocks need not agree.
+    - A name that could be a key of another queue is refused before anything is sent.
 """
 
 from __future__ import annotations
@@ -18,10 +19,23 @@ from typing import Any, Final, Generic
 
 from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.keys import as_bytes, hash_tag
-from pressure.kinds.kind_check import KindCheck, check_name
 from pressure.methods import Methods
 from pressure.protocol.operation import Deadline, Server
 from pressure.settings import SLICE
+from pressure.text import printable
+
+_RESERVED: Final = re.compile(
+    rb":(?:processing|claims|delayed|due|deliveries|beats|notes|kind)\Z|:(?:lock|delayed|due):"
+)
+
+
+def check_name(name: bytes) -> None:
+    """Raises ValueError for a name whose main key could be a key of another queue."""
+    if found := _RESERVED.search(name):
+        raise ValueError(
+            f"the name {printable(name)} has {printable(found[0])} in it, as the keys beside another queue's "
+            "main key; choose another name"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,19 @@ class KindKeys:
     def __str__(self) -> str:
         """The queue's name for people."""
         return repr(self.name.decode("utf-8", "backslashreplace"))
+
+
+@dataclass(slots=True)
+class KindCheck:
+    """What one queue object knows about its keys.
+
+    Attributes:
+        kind: The kind of the object.
+        is_known: Whether the keys are known to be of this kind.
+    """
+
+    kind: str
+    is_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

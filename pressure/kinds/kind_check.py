@@ -8,26 +8,21 @@ Rules:
       without such keys is accepted as either kind.
     - Each queue object checks its keys until it knows their kind: usually once, in one or two round trips
       before its first operation. An operation that only reads the queue writes nothing.
-    - A name that could be a key of another queue is refused before anything is sent.
 
 To add a kind: a row in ``_SIGNS``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from pressure.errors import QueueAlreadyExistsError
+from pressure.kinds.kind import KindCheck, KindContext
 from pressure.protocol import operation as steps
 from pressure.protocol.operation import Batch, Command, Operation, Reply
 from pressure.text import printable
-
-if TYPE_CHECKING:
-    from pressure.kinds.kind import KindContext
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -44,32 +39,6 @@ _SIGNS: Final = (
     (b":claims", b"zset", "backup"),
 )
 _BESIDE: Final = tuple(dict.fromkeys(suffix for suffix, _, _ in _SIGNS))
-
-_RESERVED: Final = re.compile(
-    rb":(?:processing|claims|delayed|due|deliveries|beats|notes|kind)\Z|:(?:lock|delayed|due):"
-)
-
-
-@dataclass(slots=True)
-class KindCheck:
-    """What one queue object knows about its keys.
-
-    Attributes:
-        kind: The kind of the object.
-        is_known: Whether the keys are known to be of this kind.
-    """
-
-    kind: str
-    is_known: bool = False
-
-
-def check_name(name: bytes) -> None:
-    """Raises ValueError for a name whose main key could be a key of another queue."""
-    if found := _RESERVED.search(name):
-        raise ValueError(
-            f"the name {printable(name)} has {printable(found[0])} in it, as the keys beside another queue's "
-            "main key; choose another name"
-        )
 
 
 def kind_of(types: list[Reply], mark: Reply) -> tuple[str, bytes] | None:

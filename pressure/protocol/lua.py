@@ -11,7 +11,7 @@ Rules:
       begin with a write that changes nothing (``even_if_full``), unless they pop something first.
     - Afterwards ``:not_full`` has one element if there is room, and none if there is not.
     - Each script returns a list: status, number of values stored, a detail, what it could not count, what it
-      could not give back, and the values. ``scripts`` reads it.
+      could not give back, and the values (``ScriptReply``).
     - Popped values go into ``values`` at once, and are returned whatever fails after that.
 
 A comment above each script names its ``KEYS`` and ``ARGV``.
@@ -21,9 +21,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pressure.protocol.sizes import MOST_BYTES
+
+if TYPE_CHECKING:
+    from pressure.errors import ServerReplyError
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,17 @@ class Script:
         import hashlib  # when the first script runs: this loads OpenSSL
 
         return hashlib.sha1(self.text).hexdigest().encode()  # noqa: S324, its name
+
+
+class ScriptReply(NamedTuple):
+    """What a script returns."""
+
+    status: bytes
+    stored: int
+    detail: bytes
+    uncounted: bytes
+    stuck: bytes | ServerReplyError
+    values: list[bytes]
 
 
 #: ``free`` and ``holder`` are the keys of the role; ``me`` is the id of the hold; ``lease`` is in

@@ -23,7 +23,7 @@ from pressure.protocol.role import CONSUMER, Role
 from pressure.text import printable
 
 if TYPE_CHECKING:
-    from pressure.protocol.scripts import ScriptReply
+    from pressure.protocol.lua import ScriptReply
 
 
 def holder_text(holder: bytes | None) -> str:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from pressure.errors import ServerReplyError
 from pressure.protocol.healing import heal
-from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script
+from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script, ScriptReply
 from pressure.protocol.operation import Batch, Context, Deadline, Operation, Reply, Server, with_taken
 from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
 from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
@@ -66,17 +66,6 @@ def eval_script(
     if isinstance(reply, ServerReplyError):
         raise ServerReplyError(plain_text(str(reply)))
     return reply
-
-
-class ScriptReply(NamedTuple):
-    """The answer of a script; ``lua`` explains it."""
-
-    status: bytes
-    stored: int
-    detail: bytes
-    uncounted: bytes
-    stuck: bytes | ServerReplyError
-    values: list[bytes]
 
 
 def call_script(

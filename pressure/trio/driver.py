@@ -18,11 +18,11 @@ from typing import TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.asynchronous import AsyncCheckout, AsyncDriver
+from pressure.asynchronous import AsyncCheckout, AsyncDriver, AsyncExecution
 from pressure.discovery import failed
 from pressure.error_replies import NotDoneError
 from pressure.errors import ConnectionFailedError, PressureError
-from pressure.execution import MOVING, AsyncExecution, client_unblock, grace_period
+from pressure.execution import MOVING, client_unblock, grace_period
 from pressure.keys import QueueKeys
 from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait

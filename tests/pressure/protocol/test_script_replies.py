@@ -14,9 +14,10 @@ from pressure import (
     protocol,
 )
 from pressure.protocol import Batch, Context, Deadline, Server
+from pressure.protocol.lua import ScriptReply
 from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
-from pressure.protocol.scripts import PutProgress, ScriptReply
+from pressure.protocol.scripts import PutProgress
 
 from .play import (
     KEYS,
