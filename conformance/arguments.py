@@ -31,11 +31,21 @@ __all__ = [
 TARGET: Final = "embedded (miniredis in this process), real (redis-server), or a redis:// URL"
 """What most commands can be given as a server; ``targets`` knows a few more."""
 
+NO_READER: Final = 128 + 13
+"""The exit status of a program that SIGPIPE has ended, for a shell."""
+
 
 def as_program(main: Callable[[], int]) -> NoReturn:
-    """Runs a command as a program, which takes what it started along when it is told to end."""
+    """Runs a command as a program, which takes what it started along when it is told to end.
+
+    It ends without a word, too, when nobody reads what it prints any more, as before ``| head``.
+    """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit would fail
+        sys.exit(NO_READER)
 
 
 def add_target(parser: argparse.ArgumentParser, *, several: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from miniredis.engine.version import DEFAULT, VERSIONS, version_named, versions_in
 
-from ..arguments import add_seed, amount, count, one_of
+from ..arguments import add_seed, amount, as_program, count, one_of
 from ..targets import NotInstalledError, real_redis, target_named
 from ..wire import RawConnection
 from .both import Both
@@ -179,4 +179,4 @@ def summary(coverage: Coverage, used: Counter[str], names: Sequence[str]) -> Ite
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    as_program(main)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -190,3 +193,14 @@ def test_functions_reject_wrong_arguments_and_say_what_they_take() -> None:
         TypeError, match=r"address must be a conformance.Address, as target_named\(...\).up\(\) gives"
     ):
         conformance.run("redis://127.0.0.1:1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["conformance", "conformance.bench"])
+def test_a_list_that_nobody_reads_to_its_end_ends_without_a_word(name: str, forked: None) -> None:
+    words = [sys.executable, "-m", name, "--list"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
