@@ -10,7 +10,7 @@ import selectors
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
-from ..targets.processes import START_LIMIT, at_free_port, end, start_real
+from ..targets.processes import START_LIMIT, Command, at_free_port, end, start_real
 from ..wire import RawConnection
 from .turns import MissingError
 
@@ -131,7 +131,7 @@ def go_miniredis() -> AbstractContextManager[RunningServer]:
 
 
 @contextmanager
-def told_its_port(name: str, command: Callable[[int], Sequence[str]]) -> Iterator[RunningServer]:
+def told_its_port(name: str, command: Command) -> Iterator[RunningServer]:
     """Any server that is told its port."""
     with at_free_port(name, command) as (process, port):
         yield RunningServer(name, port, process)

@@ -12,10 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryFile
+from typing import IO, Final
 
 __all__ = [
+    "CLUSTER_NODE",
+    "FREE_PORT",
     "START_LIMIT",
+    "Command",
     "NoRealRedisError",
     "NotInstalledError",
     "accepts",
@@ -23,6 +27,7 @@ __all__ = [
     "end",
     "free_port",
     "options_of",
+    "start",
     "start_real",
     "version_of",
 ]
@@ -31,7 +36,16 @@ START_LIMIT: Final = 15.0
 """Seconds a server may take to accept connections."""
 
 TRIES: Final = 5
-"""How often a server is started anew; another process may take the free port first."""
+"""How often a server is started anew; another process may take a free port first."""
+
+FREE_PORT: Final = "{free port}"
+"""A word of a command line that becomes a free port, another one at each try to start the server."""
+
+CLUSTER_NODE: Final = ("--cluster-enabled", "yes", "--cluster-port", FREE_PORT)
+"""Flags that make a redis-server a node of a cluster; it tells its cluster port to CONFIG GET."""
+
+Command = Callable[[int], Sequence[str]]
+"""Makes a server's command line from its port."""
 
 
 class NotInstalledError(Exception):
@@ -48,29 +62,21 @@ class NoRealRedisError(NotInstalledError):
 def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
     """Starts a redis-server on a free port of 127.0.0.1; the process is the caller's to end.
 
+    Args:
+        executable: the program.
+        folder: where it keeps its files.
+        *flags: its other directives; ``FREE_PORT`` among them becomes a port.
+
     Raises:
         NoRealRedisError: it does not start.
     """
-    for _ in range(TRIES):
-        port = free_port()
-        settings = {
-            "port": str(port),
-            "bind": "127.0.0.1",
-            "save": "",
-            "appendonly": "no",
-            "dir": str(folder),
-        }
-        words = [word for name, value in settings.items() for word in (f"--{name}", value)]
-        process = launch([str(executable), *words, *flags])
-        try:
-            if accepts(port, process):
-                return process, port
-        except BaseException:
-            end(process)
-            raise
-        end(process)
-    with_flags = f" with the directives {options_of(flags)}" if flags else ""
-    raise NoRealRedisError(f"{executable} does not start as a redis-server does{with_flags}; is it one?")
+    settings = {"bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": str(folder)}
+    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    try:
+        return start(str(executable), lambda port: [str(executable), "--port", str(port), *words, *flags])
+    except NotInstalledError as error:
+        with_flags = f" that takes the directives {options_of(flags)}" if flags else ""
+        raise NoRealRedisError(f"{error}; is it a redis-server{with_flags}?") from None
 
 
 def options_of(flags: Sequence[str]) -> str:
@@ -79,29 +85,58 @@ def options_of(flags: Sequence[str]) -> str:
 
 
 @contextmanager
-def at_free_port(
-    name: str, command: Callable[[int], Sequence[str]]
-) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Any server that is told its port, and where it is.
+def at_free_port(name: str, command: Command) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Any server that is told its port, and that port; the server ends with the context.
 
     Raises:
         NotInstalledError: it does not start.
     """
+    process, port = start(name, command)
+    try:
+        yield process, port
+    finally:
+        end(process)
+
+
+def start(name: str, command: Command, folder: str | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Starts a server on a free port; the process is the caller's to end.
+
+    Args:
+        name: for the error.
+        command: makes the command line from a port; ``FREE_PORT`` in it becomes another port.
+        folder: where the server runs.
+
+    Raises:
+        NotInstalledError: it does not start; the text ends with the last line that it wrote.
+    """
+    said = ""
     for _ in range(TRIES):
         port = free_port()
-        process = launch(command(port))
-        try:
-            if accepts(port, process):
-                yield process, port
-                return
-        finally:
-            end(process)
-    raise NotInstalledError(f"{name} does not start")
+        words = [str(free_port()) if word == FREE_PORT else word for word in command(port)]
+        with TemporaryFile() as output:
+            process = launch(words, output, folder)
+            is_up = False
+            try:
+                is_up = accepts(port, process)
+            finally:
+                if not is_up:
+                    end(process)
+            if is_up:
+                return process, port
+            said = last_line(output)
+    raise NotInstalledError(f"{name} does not start" + (f" and says: {said}" if said else ""))
 
 
-def launch(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def last_line(output: IO[bytes]) -> str:
+    output.seek(0)
+    return output.read().rstrip().rpartition(b"\n")[2].decode(errors="replace")
+
+
+def launch(
+    command: Sequence[str], output: IO[bytes] | int = subprocess.DEVNULL, folder: str | None = None
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603  (found by those who call)
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder
     )
 
 

@@ -32,6 +32,7 @@ from conformance.targets import (
     find_real_redis,
     target_named,
 )
+from conformance.targets.processes import FREE_PORT, end, start_real
 from conformance.wire import RawConnection
 
 Handler = Callable[[socket.socket], None]
@@ -201,6 +202,35 @@ def test_a_target_that_cannot_be_started_says_why(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert command.main(["--target", name, "--clause", "list.llen"]) == 2
     assert words in capsys.readouterr().out
+
+
+LATE_SERVER = """#!{python}
+import pathlib, sys
+tries = pathlib.Path(__file__).with_name("tries")
+print(sys.argv[-1], file=tries.open("a"))
+if tries.read_text().count("\\n") < 3:
+    sys.exit("the port is in use")
+from miniredis.__main__ import main
+main(sys.argv[1:3])
+"""
+
+
+def test_each_try_to_start_a_server_takes_other_free_ports(tmp_path: Path) -> None:
+    late = tmp_path / "late-server"
+    late.write_text(LATE_SERVER.format(python=sys.executable))
+    late.chmod(0o755)
+    process, _ = start_real(late, tmp_path, "--cluster-port", FREE_PORT)
+    end(process)
+    ports = (tmp_path / "tries").read_text().split()
+    assert len(ports) == 3
+    assert len(set(ports)) > 1
+
+
+def test_the_error_of_a_server_that_does_not_start_has_its_last_line(tmp_path: Path) -> None:
+    with pytest.raises(NoRealRedisError) as refused:
+        start_real(find_real_redis(), tmp_path, "--maxclients", "none")
+    assert "does not start and says: argument couldn't be parsed" in str(refused.value)
+    assert str(refused.value).endswith("; is it a redis-server that takes the directives maxclients?")
 
 
 def test_a_program_that_reports_no_version_is_judged(tmp_path: Path) -> None:

@@ -18,13 +18,12 @@ from redis.retry import Retry
 
 import miniredis
 from conformance.targets import Address, NoRealRedisError, real_redis
+from conformance.targets.processes import FREE_PORT, free_port
 from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection
 from miniredis.engine import ConfigurationError
 from tests.cases import exhaustive_but
 from tests.waiting import until
-
-from ..pressure.conftest import free_port
 
 LARGE = b"x" * 3_000_000
 
@@ -78,11 +77,12 @@ def ours(loop: Any, **directives: Any) -> Iterator[Secured]:
 
 @contextlib.contextmanager
 def theirs(**directives: str) -> Iterator[Secured]:
-    port = free_port()
     words = [word for name, value in directives.items() for word in (f"--{name}", value)]
     try:
-        with real_redis("--tls-port", str(port), *words) as address:
-            yield Secured(address.port, port)
+        with real_redis("--tls-port", FREE_PORT, *words) as address:
+            with redis.Redis(port=address.port) as plain:
+                tls_port: Any = plain.config_get("tls-port")["tls-port"]
+            yield Secured(address.port, int(tls_port))
     except NoRealRedisError as missing:
         pytest.skip(f"no real Redis with TLS: {missing}")
 

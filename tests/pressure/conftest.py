@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
-from conformance.targets import Address, NoRealRedisError, find_real_redis, start_real
+from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
 from pressure import Queue
 from tests.cases import exhaustive_but
 from tests.conftest import SERVERS
@@ -78,12 +77,6 @@ def wait_long(queue: Any) -> None:
     queue._context = replace(queue._context, slice=1000.0)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def execute(client: Any, *words: str | int) -> Any:
     """A command without a method of its own (redis-py leaves ``execute_command`` without types)."""
     return client.execute_command(*words)
@@ -96,9 +89,13 @@ class Server:
         self.process, self.port = start_real(find_real_redis(), folder, *flags)
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
+    def setting(self, name: str) -> Any:
+        """The value of a directive."""
+        with redis.Redis(port=self.port, decode_responses=True) as client:
+            return client.config_get(name)[name]
+
     def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        end(self.process)
 
 
 def server_fixture(*names: str, more: tuple[str, ...] = ()) -> Any:

@@ -13,10 +13,10 @@ import redis
 
 import miniredis
 from conformance.targets import find_real_redis
-from conformance.targets.processes import at_free_port
+from conformance.targets.processes import CLUSTER_NODE, at_free_port
 from pressure import ServerReplyError
 
-from .conftest import Server, execute, free_port, until
+from .conftest import Server, execute, until
 
 T = TypeVar("T")
 
@@ -130,12 +130,9 @@ class Cluster:
 
     def __init__(self, folder: Path, stack: ExitStack, size: int) -> None:
         self.nodes: list[Any] = []
-        self.buses: list[int] = []
         for number in range(size):
             (folder / f"node{number}").mkdir()
-            self.buses.append(free_port())
-            flags = ("--cluster-enabled", "yes", "--cluster-port", str(self.buses[-1]))
-            node = Server(folder / f"node{number}", *flags)
+            node = Server(folder / f"node{number}", *CLUSTER_NODE)
             stack.callback(node.stop)
             self.nodes.append(node)
         share = 16384 // size
@@ -144,7 +141,14 @@ class Cluster:
             self.ask(number, "CLUSTER", "ADDSLOTSRANGE", number * share, last)
             self.ask(number, "CLUSTER", "SET-CONFIG-EPOCH", number + 1)
         for number in range(1, size):
-            self.ask(0, "CLUSTER", "MEET", "127.0.0.1", self.nodes[number].port, self.buses[number])
+            self.ask(
+                0,
+                "CLUSTER",
+                "MEET",
+                "127.0.0.1",
+                self.nodes[number].port,
+                self.nodes[number].setting("cluster-port"),
+            )
         until(lambda: all(map(self.is_whole, range(size))), "is the cluster up")
 
     def ask(self, number: int, *words: str | int) -> Any:

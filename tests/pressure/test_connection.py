@@ -14,6 +14,7 @@ import redis
 
 import miniredis
 from conformance.clients.flavours import FLAVOURS
+from conformance.targets.processes import CLUSTER_NODE
 from pressure import (
     ClusterError,
     ConnectionFailedError,
@@ -34,7 +35,6 @@ from .conftest import (
     Server,
     Task,
     execute,
-    free_port,
     invariant,
     roles_free,
     until,
@@ -170,7 +170,7 @@ def test_operations_over_an_in_process_client_share_a_connection(
 
 
 def test_a_cluster_requires_a_hash_tag_in_the_name(start_server: Callable[..., Server]) -> None:
-    server = start_server("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    server = start_server(*CLUSTER_NODE)
     with redis.Redis(port=server.port) as admin:
         execute(admin, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)
         until(lambda: re.search(r"cluster_state\W+ok", repr(execute(admin, "CLUSTER", "INFO"))))

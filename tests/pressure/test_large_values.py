@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import redis
 
+from conformance.targets.processes import at_free_port
 from pressure import Queue, QueueEmptyError
 
-from .conftest import DEADLINE, ROOT, execute, free_port, until
+from .conftest import DEADLINE, ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -59,25 +59,16 @@ except QueueEmptyError:
 @pytest.fixture(params=["miniredis", "redis-server"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A server process of the test's own, with nothing in it."""
-    port = free_port()
-    program = [sys.executable, "-m", "miniredis"] if request.param == "miniredis" else ["redis-server"]
-    if request.param == "redis-server":
-        request.getfixturevalue("redis_server")
-    options = ["--port", str(port)] + (["--save", ""] if request.param == "redis-server" else [])
-    process = subprocess.Popen([*program, *options], cwd=tmp_path, stdout=subprocess.DEVNULL)
-    client = redis.Redis(port=port)
-    until(lambda: answers(client), "does the server answer")
-    yield f"redis://127.0.0.1:{port}/0"
-    client.close()
-    process.kill()
-    process.wait(DEADLINE)
+    is_ours = request.param == "miniredis"
+    program = (
+        [sys.executable, "-m", "miniredis"] if is_ours else [str(request.getfixturevalue("redis_server"))]
+    )
 
+    def command(port: int) -> list[str]:
+        return [*program, "--port", str(port), "--dir", str(tmp_path), "--save", ""]
 
-def answers(client: redis.Redis) -> bool:
-    try:
-        return bool(execute(client, "PING"))
-    except redis.ConnectionError:
-        return False
+    with at_free_port(request.param, command) as (_, port):
+        yield f"redis://127.0.0.1:{port}/0"
 
 
 def value(number: int, size: int) -> bytes:

@@ -16,6 +16,7 @@ import redis.sentinel
 
 import miniredis
 from conformance.clients.flavours import FLAVOURS as CLIENTS
+from conformance.targets.processes import CLUSTER_NODE
 from pressure import (
     ConnectionFailedError,
     OutcomeUnknownError,
@@ -29,7 +30,7 @@ from pressure.cli import main
 from pressure.protocol import Context, exists
 from pressure.protocol.operation import Batch
 
-from .conftest import Server, Task, execute, free_port, until, waiting
+from .conftest import Server, Task, execute, until, waiting
 from .runs import in_and_out, refused
 from .sentinels_and_clusters import SERVICE, Cluster, Sentinel, Watched, after_failover, answers, watched
 
@@ -416,5 +417,5 @@ def after_death(work: Callable[[], T]) -> T:
 
 
 def test_a_cluster_that_is_down_is_an_error(run: Run, start_server: Callable[..., Server]) -> None:
-    server = start_server("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    server = start_server(*CLUSTER_NODE)
     refused(run, "CLUSTERDOWN", name="{jobs}", url=server.url)

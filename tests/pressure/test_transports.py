@@ -11,7 +11,9 @@ import pytest
 import redis
 import trustme
 
-from .conftest import Server, execute, free_port, until
+from conformance.targets.processes import FREE_PORT, free_port
+
+from .conftest import Server, until
 from .runs import in_and_out, refused
 
 
@@ -57,13 +59,15 @@ def test_a_queue_works_over_tls(
     certificate.cert_chain_pems[0].write_to_path(files["cert"])
     certificate.private_key_pem.write_to_path(files["key"])
     authority.cert_pem.write_to_path(files["ca"])
-    port = free_port()
-    flags = {"port": port, "cert-file": files["cert"], "key-file": files["key"], "ca-cert-file": files["ca"]}
-    words = [word for name, value in flags.items() for word in (f"--tls-{name}", str(value))]
+    flags = {
+        "port": FREE_PORT,
+        "cert-file": files["cert"],
+        "key-file": files["key"],
+        "ca-cert-file": files["ca"],
+    }
+    words = [word for name, value in flags.items() for word in (f"--tls-{name}", value)]
     server = start_server(*words, "--tls-auth-clients", "no")
-    with redis.Redis(port=server.port) as plain:
-        if execute(plain, "CONFIG", "GET", "tls-port") in ({}, []):
-            pytest.skip("this redis-server has no TLS")
+    port = server.setting("tls-port")
     in_and_out(run, url=f"rediss://localhost:{port}/0?ssl_ca_certs={files['ca']}")
     in_and_out(run, url=f"rediss://localhost:{port}/0?ssl_cert_reqs=none&ssl_check_hostname=false")
     refused(run, "CERTIFICATE_VERIFY_FAILED|certificate verify", url=f"rediss://localhost:{port}/0")

@@ -11,7 +11,8 @@ from functools import partial
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from conformance.targets import free_port, real_redis
+from conformance.targets import real_redis
+from conformance.targets.processes import CLUSTER_NODE
 from tests.waiting import until
 
 from .talk import ask
@@ -104,23 +105,23 @@ def our_nodes(**directives: str) -> Iterator[Nodes]:
 def real_nodes(*options: str) -> Iterator[Nodes]:
     """A cluster of redis-server processes, shared out as ``redis-cli --cluster create`` does it."""
     with ExitStack() as stack:
-        buses = [free_port() for _ in range(2 * PRIMARIES)]
         servers = [
             stack.enter_context(
                 real_redis(
-                    "--cluster-enabled", "yes", "--cluster-port", str(bus), "--cluster-node-timeout", "60000",
+                    *CLUSTER_NODE, "--cluster-node-timeout", "60000",
                     "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1", *options,
                 )
             )
-            for bus in buses
+            for _ in range(2 * PRIMARIES)
         ]  # fmt: skip
         nodes = Nodes([(server.host, server.port) for server in servers])
         for number, (start, end) in enumerate([(0, 5460), (5461, 10922), (10923, 16383)]):
             nodes.ask(number, f"CLUSTER ADDSLOTSRANGE {start} {end}")
-        for number, ((host, port), bus) in enumerate(zip(nodes.addresses, buses, strict=True)):
+        for number, (host, port) in enumerate(nodes.addresses):
             nodes.ask(number, f"CLUSTER SET-CONFIG-EPOCH {number + 1}")
             if number:
-                nodes.ask(0, f"CLUSTER MEET {host} {port} {bus}")
+                *_, bus, _ = nodes.ask(number, "CONFIG GET cluster-port").split(b"\r\n")
+                nodes.ask(0, f"CLUSTER MEET {host} {port} {int(bus)}")
         until(lambda: all_say(nodes, "CLUSTER INFO", lambda told: b"known_nodes:6" in told), "have they met")
         for number in range(PRIMARIES):
             until(partial(replicates, nodes, number), "does the replica know its primary")

@@ -9,7 +9,8 @@ import pytest
 import redis
 
 import miniredis
-from conformance.targets import Address, free_port, real_redis
+from conformance.targets import Address, real_redis
+from conformance.targets.processes import CLUSTER_NODE
 from miniredis.engine import Config
 from miniredis.engine.cluster.topology import Node, Topology
 from tests.cases import check_each
@@ -203,7 +204,7 @@ def node() -> Iterator[miniredis.EmbeddedServer]:
 def real_node(redis_7_0: Address) -> Iterator[tuple[str, int]]:
     """A redis-server that has been given all slots, and has noticed that it is ready."""
     with (
-        real_redis("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as address,
+        real_redis(*CLUSTER_NODE) as address,
         redis.Redis.from_url(address.url) as client,
     ):
         client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)

@@ -14,9 +14,10 @@ import pytest
 import redis
 
 import pressure
+from conformance.targets import free_port
 from pressure import Queue
 from pressure.cli import formatting
-from tests.pressure.conftest import PREFIX, ROOT, free_port
+from tests.pressure.conftest import PREFIX, ROOT
 
 from .conftest import Run
 

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from conformance.targets import find_real_redis
-from conformance.targets.processes import accepts, end, free_port, options_of
+from conformance.targets.processes import Command, NotInstalledError, end, options_of, start
 from conformance.wire import encode
 
 __all__ = ["Cost", "GoneError", "Party", "StalledError", "miniredis_words", "parties", "redis_words"]
@@ -31,10 +31,6 @@ CHUNK: Final = 1 << 20
 """Bytes of requests that are sent before their replies are read."""
 
 SWITCHES: Final = ("--enable-debug-command", "yes", "--save", "", "--maxclients", "5000")
-
-
-Words = Callable[[int], Sequence[str]]
-"""Makes a server's command line from its port."""
 
 
 class StalledError(Exception):
@@ -80,7 +76,7 @@ class Party:
         folder: where it runs.
     """
 
-    def __init__(self, name: str, words: Words, folder: str) -> None:
+    def __init__(self, name: str, words: Command, folder: str) -> None:
         self.name = name
         self.starts = 0
         self._words = words
@@ -97,20 +93,11 @@ class Party:
         self.kept = ""
         self.loaded = None
         self.starts += 1
-        for _ in range(5):
-            self._port = free_port()
-            self._process = subprocess.Popen(
-                self._words(self._port),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=self._folder,
-            )
-            if accepts(self._port, self._process):
-                resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-                return
-            self.stop()
-        raise GoneError(f"{self.name} does not start with the directives {options_of(SWITCHES)}")
+        try:
+            self._process, self._port = start(self.name, self._words, self._folder)
+        except NotInstalledError as error:
+            raise GoneError(f"{error}; does it take the directives {options_of(SWITCHES)}?") from None
+        resource.prlimit(self._process.pid, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
     def stop(self) -> None:
         """Kills it, if it runs."""
@@ -247,7 +234,7 @@ class Line:
 
 
 @contextmanager
-def parties(ours: Words = miniredis_words, theirs: Words = redis_words) -> Iterator[Sequence[Party]]:
+def parties(ours: Command = miniredis_words, theirs: Command = redis_words) -> Iterator[Sequence[Party]]:
     """Both servers, miniredis first, for as long as the context lasts."""
     with tempfile.TemporaryDirectory(prefix="sizes-") as folder:
         both = [Party("miniredis", ours, folder), Party("redis-server", theirs, folder)]
