@@ -81,7 +81,7 @@ class Inspected(Contents):
             ValueError: the snapshot is of a server with another number of databases.
             RuntimeError: a script is running, or this process was forked from the server's.
         """
-        keyspace = snapshot._keyspace.copy()
+        keyspace = snapshot._keyspace.borrowed()
         if len(keyspace.databases) != len(self._runner.engine.keyspace.databases):
             raise ValueError("the snapshot is of a server with another number of databases")
         self._runner.act_between_commands(lambda now: self._runner.engine.replace_keys(keyspace, now))

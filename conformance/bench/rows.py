@@ -38,7 +38,7 @@ from .queues import (
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
 from .scaling import among_keys, by_clients, of_size
 from .spark import JOBS, beside_one_core, beside_redis_py
-from .starting import command_time, import_time, start_time
+from .starting import CONTENTS, command_time, import_time, restore_time, start_time
 from .workbench import Measure
 
 __all__ = ["ROWS"]
@@ -209,6 +209,11 @@ def starting_rows() -> Iterator[Row]:
         "import", "start", "import miniredis, after trio and hiredis", "ms", "",
         at_most(30, "ms"), import_time,
     )  # fmt: skip
+    for kind, content in CONTENTS.items():
+        yield Row(
+            f"restore-{kind.replace(' ', '-')}", "start", f"restore of a snapshot of 10,000 {kind}", "ms", "",
+            at_most(10, "ms"), restore_time(content, 10_000),
+        )  # fmt: skip
 
 
 def in_process_rows() -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""How long until a server answers, and what importing miniredis takes."""
+"""How long until a server answers, or has its keys again, and what importing miniredis takes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from collections.abc import Generator
 from functools import partial
 from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
+
+import miniredis
 
 from ..targets import NoRealRedisError, find_real_redis, free_port
 from ..wire import PATIENCE, encode
 from .turns import MissingError, Pair
-from .workbench import Workbench
+from .workbench import Measure, Workbench
 
-__all__ = ["command_time", "import_time", "start_time"]
+__all__ = ["CONTENTS", "command_time", "import_time", "restore_time", "start_time"]
 
 START: Final = """
 import socket, time, miniredis
@@ -37,6 +39,16 @@ begin = time.perf_counter()
 import miniredis
 print(time.perf_counter() - begin)
 """
+
+CONTENTS: Final[dict[str, Any]] = {
+    "strings": "xxx",
+    "lists": ["a", "b"],
+    "sets": {"a", "b"},
+    "hashes": {"a": "xxx", "b": "xxx"},
+    "sorted sets": {"a": 1, "b": 2},
+    "streams": [("1-1", ["a", "xxx"]), ("1-2", ["b", "xxx"])],
+}
+"""What keys of each type hold."""
 
 LOOK_AGAIN: Final = 0.0002
 """Seconds between two attempts to connect."""
@@ -82,6 +94,22 @@ def import_time(bench: Workbench) -> Generator[Pair]:
         told_by(IMPORT, compiled_to=folder)  # as installing it would
         for _ in bench.turns():
             yield Pair(told_by(IMPORT, compiled_to=folder) * 1000)
+
+
+def restore_time(content: Any, count: int) -> Measure:
+    """Milliseconds to restore a snapshot of many keys in a server of this process that has them already."""
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        with miniredis.start() as server:
+            for number in range(count):
+                server.set_content(f"key:{number}", content)
+            snapshot = server.snapshot()
+            for _ in bench.turns():
+                begin = perf_counter()
+                server.restore(snapshot)
+                yield Pair((perf_counter() - begin) * 1000)
+
+    return measure
 
 
 def keeping_bytecode() -> dict[str, str]:

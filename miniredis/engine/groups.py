@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from typing import Final
+
+from .borrowing import lender
 
 __all__ = ["Consumer", "Delivery", "Group", "Pending"]
 
@@ -127,6 +130,10 @@ class Group:
             other.assign(number, other.consumers[delivery.consumer.name], delivery.time, delivery.count)
         return other
 
+    def borrowed(self) -> Group:
+        """Likewise; this one must not change any more, as the copy borrows from it."""
+        return borrowed_group(self)
+
     def create_consumer(self, name: bytes, now: int) -> Consumer:
         """Adds a consumer with a new name; ``now`` is wall time in milliseconds."""
         consumer = self.consumers[name] = Consumer(name, now)
@@ -160,3 +167,6 @@ class Group:
             return False
         delivery.consumer.pending.pop(number)
         return True
+
+
+borrowed_group: Final = lender(Group)

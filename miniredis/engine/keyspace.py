@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
 
 from .changes import ALL_DATABASES, Change, Everything, Listener
@@ -47,6 +47,9 @@ SORTED_SET: Final = (SortedSet,)
 STREAM: Final = (Stream,)
 RQUEUE: Final = (RQueue,)
 """The kinds of values, each with the Python types that represent it."""
+
+LENT: Final = (SortedSet, Stream)
+"""Values that cost less to borrow than to copy."""
 
 NO_TOUCH: Final = 1
 """Lookup flag: do not update the key's time of last use."""
@@ -176,10 +179,18 @@ class Keyspace:
 
     def copy(self) -> Keyspace:
         """A keyspace with the same keys, which nobody observes."""
+        return self._twin(duplicate)
+
+    def borrowed(self) -> Keyspace:
+        """Likewise, in less time; this one must not change any more, as the copy borrows from it."""
+        return self._twin(borrowed)
+
+    def _twin(self, of_value: Callable[[Value], Value]) -> Keyspace:
         other = Keyspace(len(self.databases))
         for db, twin in zip(self.databases, other.databases, strict=True):
-            twin.values = {key: duplicate(value) for key, value in db.values.items()}
+            twin.values = {key: of_value(value) for key, value in db.values.items()}
             twin.deadlines, twin.used = db.deadlines.copy(), db.used.copy()
+            twin.field_deadlines = db.field_deadlines.copy()
         return other
 
     def take_over(self, other: Keyspace) -> None:
@@ -558,3 +569,8 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A copy of a value."""
     return value if isinstance(value, bytes) else value.copy()
+
+
+def borrowed(value: Value) -> Value:
+    """A copy of a value that does not change any more."""
+    return value.borrowed() if isinstance(value, LENT) else duplicate(value)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeAlias
 
-__all__ = ["Entry", "Ordered"]
+from .borrowing import lender
+
+__all__ = ["Entry", "Ordered", "borrowed_ordered"]
 
 Entry: TypeAlias = tuple[float, bytes]
 """A score and its member. Tuples compare as Redis compares entries; minus zero equals zero."""
@@ -152,3 +154,6 @@ class Ordered:
         del self._lasts[at]
         if len(self._blocks[at]) > FULL:
             self._cut(at)
+
+
+borrowed_ordered: Final = lender(Ordered)

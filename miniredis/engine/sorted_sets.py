@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from .key_index import KeyIndex
 from .numbers import SMALLEST_NORMAL
-from .ordered import Entry, Ordered
+from .ordered import Entry, Ordered, borrowed_ordered
 from .packing import Packing
 
 __all__ = ["Entry", "SortedSet"]
@@ -102,11 +102,18 @@ class SortedSet:
 
     def copy(self) -> SortedSet:
         """A copy with the same content and encoding."""
-        copied = SortedSet()
-        copied.scores = self.scores.copy()
-        copied.is_packed = self.is_packed
-        copied._ordered = self._ordered.copy()
-        return copied
+        return self._twin(self._ordered.copy())
+
+    def borrowed(self) -> SortedSet:
+        """Likewise; this one must not change any more, as the copy borrows from it."""
+        return self._twin(borrowed_ordered(self._ordered))
+
+    def _twin(self, ordered: Ordered) -> SortedSet:
+        twin = SortedSet.__new__(SortedSet)
+        twin.scores, twin.is_packed, twin._ordered, twin._index = (
+            self.scores.copy(), self.is_packed, ordered, None,
+        )  # fmt: skip
+        return twin
 
     def _kept(self, score: float) -> float:
         return score + 0.0 if self.is_packed else score  # turns minus zero into zero

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, Node
+from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, Node, borrowed_node
 
 if TYPE_CHECKING:
     from .groups import Group
@@ -53,12 +53,20 @@ class Stream:
 
     def copy(self) -> Stream:
         """A copy with the same content."""
-        other = Stream()
-        other.nodes = [node.copy() for node in self.nodes]
-        other.length, other.last, other.ordered = self.length, self.last, self.ordered
-        other.added, other.max_deleted = self.added, self.max_deleted
-        other.groups = {name: group.copy() for name, group in self.groups.items()}
-        return other
+        groups = {name: group.copy() for name, group in self.groups.items()}
+        return self._twin([node.copy() for node in self.nodes], groups)
+
+    def borrowed(self) -> Stream:
+        """Likewise; this one must not change any more, as the copy borrows from it."""
+        groups = self.groups and {name: group.borrowed() for name, group in self.groups.items()}
+        return self._twin([*map(borrowed_node, self.nodes)], groups or {})
+
+    def _twin(self, nodes: list[Node], groups: dict[bytes, Group]) -> Stream:
+        twin = Stream.__new__(Stream)
+        twin.nodes, twin.groups = nodes, groups
+        twin.length, twin.last, twin.ordered = self.length, self.last, self.ordered
+        twin.added, twin.max_deleted = self.added, self.max_deleted
+        return twin
 
     # Reading
 

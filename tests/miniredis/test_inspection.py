@@ -100,6 +100,51 @@ def test_a_snapshot_brings_back_all_keys_any_number_of_times(server: Any, client
     assert server.content("string") is None
 
 
+def test_what_is_done_to_restored_keys_changes_no_snapshot(server: Any, client: Any) -> None:
+    """Sorted sets, nodes of streams and consumer groups are copied when they are first used."""
+    client.zadd("zset", {"a": 1, "b": 2})
+    client.xadd("stream", {"f": "v"}, id="1-1")
+    client.xgroup_create("stream", "group", id="0")
+    client.xreadgroup("group", "ann", {"stream": ">"})
+    snapshot = server.snapshot()
+    for _ in range(2):
+        server.restore(snapshot)
+        assert client.zrange("zset", 0, -1) == [b"a", b"b"]
+        assert [number for number, _ in client.xrange("stream")] == [b"1-1"]
+        assert client.xpending("stream", "group")["pending"] == 1
+        client.zadd("zset", {"c": 0})
+        client.zrem("zset", "a")
+        client.xadd("stream", {"f": "w"}, id="2-2")
+        client.xdel("stream", "1-1")
+        client.xack("stream", "group", "1-1")
+
+
+def test_a_restored_key_is_copied_whatever_uses_it_first(server: Any, client: Any) -> None:
+    expected = fill(client)
+    dumps = {key: client.dump(key) for key in expected if key != b"queue"}
+    snapshot = server.snapshot()
+    server.restore(snapshot)
+    assert {key: client.dump(key) for key in dumps} == dumps
+    server.restore(snapshot)
+    again = server.snapshot()
+    client.zadd("zset", {"c": 0})
+    server.restore(again)
+    client.copy("zset", "other")
+    client.zadd("other", {"c": 0})
+    assert client.zrange("zset", 0, -1) == [b"a", b"b"]
+
+
+def test_fields_of_a_restored_hash_expire() -> None:
+    with miniredis.start(version="8.0", clock="held") as server, server.client() as client:
+        client.hset("hash", mapping={"a": "1", "b": "2"})
+        client.execute_command("HEXPIRE", "hash", 10, "FIELDS", 1, "a")
+        snapshot = server.snapshot()
+        client.flushall()
+        server.restore(snapshot)
+        server.fast_forward(11)
+        assert server.content("hash") == {b"b": b"2"}
+
+
 def test_a_snapshot_can_be_restored_on_another_server(server: Any, client: Any) -> None:
     expected = fill(client)
     with miniredis.start() as other:
