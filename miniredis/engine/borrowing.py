@@ -34,11 +34,18 @@ def lender(kind: type[T]) -> Callable[[T], T]:
         __slots__ = ()
 
         def __getattribute__(self, name: str) -> Any:
-            copied = original.__get__(self).copy()
-            self.__class__ = kind  # type: ignore[assignment]
-            for slot in slots:
-                setattr(self, slot, getattr(copied, slot))
+            become_copy(self)
             return getattr(self, name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            become_copy(self)
+            setattr(self, name, value)
+
+    def become_copy(borrowed: Any) -> None:
+        copied = original.__get__(borrowed).copy()
+        object.__setattr__(borrowed, "__class__", kind)
+        for slot in slots:
+            setattr(borrowed, slot, getattr(copied, slot))
 
     make, keep = object.__new__, original.__set__
 
