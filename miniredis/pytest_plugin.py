@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .clusters import Cluster
     from .embedded import EmbeddedServer
     from .pytest_real import RealServer
+    from .sentinels import Sentinels
 
 
 REPORT = "miniredis_report"
@@ -171,6 +172,19 @@ def miniredis_cluster(pytestconfig: pytest.Config, miniredis_real: RealServer | 
         skip("it is no cluster")
     with cluster(nodes=3, replicas=1, version=version_of(pytestconfig)) as nodes:
         yield nodes
+
+
+@pytest.fixture
+def miniredis_sentinel(pytestconfig: pytest.Config, miniredis_real: RealServer | None) -> Iterator[Sentinels]:
+    """A fresh ``miniredis.Sentinels``: a primary, a replica and three sentinels, stopped after the test."""
+    from . import sentinel
+
+    if miniredis_real:
+        from .pytest_real import skip
+
+        skip("it has no sentinels")
+    with sentinel(version=version_of(pytestconfig)) as servers:
+        yield servers
 
 
 @pytest.fixture(scope="session")

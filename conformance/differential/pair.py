@@ -62,7 +62,7 @@ FRESH: Final = {"requirepass": "", "slowlog-max-len": "128", "notify-keyspace-ev
 MOST_WORK: Final = 20_000_000
 """Bytes and members at the keys of one request; what has more would keep both servers busy for seconds."""
 
-UNKNOWN: Final = (b"-ERR Unsupported CONFIG parameter", b"-ERR unknown command")
+UNKNOWN: Final = (b"-ERR Unsupported CONFIG parameter", b"-ERR unknown command", b"-ERR Unknown subcommand")
 """What a server answers that is older, and has less to reset."""
 
 SHORT: Final = reprlib.Repr()

@@ -231,11 +231,67 @@ MODULES: Final = Tolerated(
     "those of 8.0 and Valkey 9.1 are not here; the number of the client",
     without_modules,
 )
-SINCE_7_2: Final = (ENCODINGS_SINCE_7_2,)
+ERRORS_OF_SCRIPTS: Final = ("eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro")
+
+
+def without_places(reply: Tree) -> object:
+    """A reply of a script; of an error nothing but that it is one."""
+    return b"-" if kind_of(reply) == b"-" else reply
+
+
+SCRIPTS: Final = Tolerated(
+    "errors of scripts",
+    ERRORS_OF_SCRIPTS,
+    "6.x and Valkey 9.1 put other words around an error that a script meets",
+    without_places,
+    of_errors=True,
+)
+
+
+def without_counters(reply: Tree) -> object:
+    """The names of the fields in lines of clients, but for those that count what a client has sent."""
+    assert isinstance(reply, bytes)
+    return line_fields(re.sub(rb" tot-(?:net-in|net-out|cmds)=\d+", b"", reply))
+
+
+COUNTERS: Final = Tolerated(
+    "counters of clients",
+    ("client|list", "client|info"),
+    "addresses, buffers and times; Valkey also counts the bytes and commands of each client",
+    without_counters,
+)
+
+ACTIVITY: Final = (b"$8\r\ninactive\r\n", b"$11\r\nactive-time\r\n")
+
+
+def timed_without_activity(reply: Tree) -> object:
+    """What streams tell, with room in times, and without the times at which consumers were active."""
+    return timed(without_activity(reply))
+
+
+def without_activity(reply: Tree) -> Tree:
+    """The same, but for the times at which consumers were active."""
+    if isinstance(reply, bytes):
+        return reply
+    head, items = reply
+    kept = [item for at, item in enumerate(items) if item not in ACTIVITY and items[at - 1] not in ACTIVITY]
+    return head[:1], [without_activity(item) for item in kept]
+
+
+CONSUMERS: Final = Tolerated(
+    "activity of consumers",
+    ("xinfo|consumers", "xinfo|stream"),
+    "7.2 also tells when a consumer was last given an entry, which is not kept",
+    timed_without_activity,
+)
+SINCE_7_2: Final = (ENCODINGS_SINCE_7_2, CONSUMERS)
 
 OF_VERSIONS: Final[dict[str, tuple[Tolerated, ...]]] = {
-    **dict.fromkeys(("7.2", "7.4", "valkey-8.1"), SINCE_7_2),
-    **dict.fromkeys(("8.0", "valkey-9.1"), (*SINCE_7_2, MODULES)),
+    **dict.fromkeys(("6.0", "6.2"), (SCRIPTS,)),
+    **dict.fromkeys(("7.2", "7.4"), SINCE_7_2),
+    "8.0": (*SINCE_7_2, MODULES),
+    "valkey-8.1": (*SINCE_7_2, COUNTERS),
+    "valkey-9.1": (*SINCE_7_2, MODULES, COUNTERS, SCRIPTS),
 }
 """What else is let pass in some versions; a row stands in place of the one above of the same commands."""
 

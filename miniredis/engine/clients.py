@@ -35,7 +35,7 @@ def describe(session: Session, running: list[bytes] | None = None) -> bytes:
     fields = chosen(session.engine.version, ordered)(session)
     if running is not None:
         fields |= {b"qbuf": b"%d" % session.batch, b"argv-mem": b"%d" % sum(map(len, running))}
-    fields[b"tot-mem"] = b"%d" % sum(int(fields[name]) for name in COUNTED)
+    fields[b"tot-mem"] = b"%d" % sum(int(fields.get(name, 0)) for name in COUNTED)
     return b" ".join(b"%b=%b" % field for field in fields.items())
 
 
@@ -153,6 +153,20 @@ def ordered(session: Session) -> dict[bytes, bytes]:
     return {name: value(session) for name, value in FIELDS.items()} | chosen(
         session.engine.version, more_fields
     )(session)
+
+
+NOT_IN_6_2: Final = (b"ssub", b"multi-mem", b"rbs", b"rbp", b"resp")
+NOT_IN_6_0: Final = (*NOT_IN_6_2, b"laddr", b"redir")
+
+
+@instead_of(ordered, "6.2")
+def fields_of_6_2(session: Session) -> dict[bytes, bytes]:
+    return {name: value(session) for name, value in FIELDS.items() if name not in NOT_IN_6_2}
+
+
+@instead_of(ordered, "6.0")
+def fields_of_6_0(session: Session) -> dict[bytes, bytes]:
+    return {name: value(session) for name, value in FIELDS.items() if name not in NOT_IN_6_0}
 
 
 @instead_of(ordered, "7.4+ valkey-8.1+")

@@ -72,6 +72,8 @@ ZEROS: Final = 7
 
 def short_text(value: float) -> bytes:
     """A double as 7.2 and later print it: with as few digits as tell it from others."""
+    if value == 0:
+        return b"-0" if math.copysign(1, value) < 0 else b"0"
     if not math.isfinite(value) or (-WHOLE <= value <= WHOLE and value == int(value)):
         return packed_text(value) if math.isfinite(value) else double_text(value)
     mantissa, _, shift = repr(abs(value)).partition("e")

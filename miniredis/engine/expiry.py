@@ -35,5 +35,10 @@ def scaled(session: Session, command: bytes, number: int, factor: int, relative:
     milliseconds = number * factor
     when = milliseconds + (session.engine.now.milliseconds if relative else 0)
     if not (MIN <= milliseconds <= MAX and when <= MAX):
-        raise CommandError(chosen(session.engine.version, errors.invalid_expire)(command))
+        return chosen(session.engine.version, too_far)(session, command, milliseconds, relative)
     return when
+
+
+def too_far(session: Session, command: bytes, milliseconds: int, relative: bool) -> int:  # noqa: ARG001
+    """Refuses a time that has more than 64 bits."""
+    raise CommandError(chosen(session.engine.version, errors.invalid_expire)(command))

@@ -137,10 +137,16 @@ class LatencyMonitor:
 
     # What LATENCY DOCTOR says
 
-    def report(self, now: int, slower_than: int) -> Iterator[str]:
-        """Its paragraphs; ``slower_than`` is the directive ``slowlog-log-slower-than``."""
+    def report(self, now: int, slower_than: int, disabled: str) -> Iterator[str]:
+        """Its paragraphs.
+
+        Args:
+            now: the time in seconds.
+            slower_than: the directive ``slowlog-log-slower-than``.
+            disabled: what is said without ``latency-monitor-threshold``.
+        """
         if not self.threshold:
-            yield DISABLED
+            yield disabled
             return
         if not self.events:
             yield NO_SPIKE

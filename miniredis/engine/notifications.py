@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from .registry import instead_of
+
 if TYPE_CHECKING:
     from .publishing import Publishing
 
@@ -148,6 +150,18 @@ AFTER_REPLY: Final = {
 NONE: Final[frozenset[str]] = frozenset()
 
 
+class Everything(frozenset[str]):
+    """All events, and messages that are none."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+EVERYTHING: Final = Everything()
+CONFIRMED: Final = frozenset(b"subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe".split())
+"""The commands whose replies are pushes."""
+
+
 def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
     """The events of a request that its own client gets after the reply.
 
@@ -158,3 +172,9 @@ def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
     if command == b"set" and any(word.upper() == b"GET" for word in args[3:]):
         command = b"set+get"
     return AFTER_REPLY.get(command, NONE)
+
+
+@instead_of(after_reply, "7.2+")
+def all_after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:  # noqa: ARG001
+    """All that its own client hears of it, unless its replies are pushes themselves."""
+    return NONE if command in CONFIRMED else EVERYTHING

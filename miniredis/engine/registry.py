@@ -327,6 +327,7 @@ def table_of(version: Version) -> CommandTable:
     if version not in TABLES:
         declare_rest()
         from . import older as _older  # noqa: F401  (what the default version needs nothing of)
+        from . import older_checks as _older_checks  # noqa: F401  (on top of both)
         from . import variants as _variants  # noqa: F401
         from .acl import variants as _acl  # noqa: F401
         from .commands import load_other_versions

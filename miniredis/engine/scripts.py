@@ -19,6 +19,7 @@ from .call import call, show
 from .client_flags import LIMITED
 from .errors import CommandError
 from .lru import LruCache
+from .registry import chosen, instead_of
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
 from .script_flags import check_flags, read_shebang
@@ -43,6 +44,17 @@ OVERHEAD: Final = 500
 
 QUICK: Final = 0.001
 """Seconds within which a script has to end to be run on any thread the next time."""
+
+
+def words_of_refusal(refusal: bytes) -> bytes:
+    """Why a command of a script cannot run."""
+    return refusal
+
+
+@instead_of(words_of_refusal, "valkey-8.1+")
+def without_redis(refusal: bytes) -> bytes:
+    """The same, without the name of another product."""
+    return refusal.replace(b" Redis command ", b" command ")
 
 
 @dataclass(slots=True)
@@ -304,7 +316,8 @@ class Scripts:
         if refusal is None and command is not None and engine.cluster is not None:
             refusal = engine.cluster.refuse_in_script(run, command, args)
         if refusal is not None or command is None:
-            return engine.statistics.rejected(command, CommandError(refusal or errors.UNKNOWN_IN_SCRIPT))
+            refusal = chosen(engine.version, words_of_refusal)(refusal or errors.UNKNOWN_IN_SCRIPT)
+            return engine.statistics.rejected(command, CommandError(refusal))
         session.last_command = command
         if writes:
             run.has_written = True

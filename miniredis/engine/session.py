@@ -29,6 +29,7 @@ from .client_flags import (
 from .input import run_input
 from .notifications import NONE, after_reply
 from .output_limits import FREE
+from .registry import chosen, instead_of
 from .replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from .script_flags import may_write
 from .waiting import Waiter
@@ -50,6 +51,17 @@ __all__ = ["Session", "Transaction", "serve_nobody"]
 
 NO_LIBRARY: Final = {b"lib-name": b"", b"lib-ver": b""}
 """What is known of a library until CLIENT SETINFO."""
+
+
+def holds_pushes(session: Session) -> bool:  # noqa: ARG001
+    """Whether delayed pushes wait for more than the current reply."""
+    return False
+
+
+@instead_of(holds_pushes, "7.2+")
+def is_in_transaction(session: Session) -> bool:
+    """No push comes between the replies of a transaction."""
+    return bool(session.flags & EXECUTING)
 
 
 class Transaction:
@@ -201,13 +213,14 @@ class Session:
 
     def begin_reply(self, command: Command, args: list[bytes]) -> None:
         """Delays some pushes until the reply to a request is queued."""
-        self.after_reply = after_reply(command.name, args)
+        self.after_reply = chosen(self.engine.version, after_reply)(command.name, args)
 
     def end_reply(self) -> None:
         """Queues the delayed pushes."""
         self.after_reply = NONE
-        self.outgoing += self._late
-        self._late.clear()
+        if not chosen(self.engine.version, holds_pushes)(self):
+            self.outgoing += self._late
+            self._late.clear()
 
     def listen(self) -> None:
         """Marks the client as one that gets pushes."""

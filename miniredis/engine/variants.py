@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from .commands.introspection import details, words
 from .commands.scanning import with_cursor_of_7_4
 from .errors import (
     ARGUMENTS_SHOWN,
+    CLIENT_ID_NOT_POSITIVE,
+    NO_PLACE,
     NO_SCRIPT,
     NOT_A_SCORE_RANGE,
     SYNTAX,
@@ -29,7 +32,7 @@ from .errors import (
     until_nul,
 )
 from .gate import wrong_arity
-from .numbers import read_integer
+from .numbers import parse_integer, read_integer
 from .registry import (
     Command,
     Handler,
@@ -169,7 +172,9 @@ def old_unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
 @instead_of(unknown_subcommand, "6.0")
 def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:
     text = old_unknown_subcommand(command, subcommand)
-    return text.removesuffix(b".") if command == b"client" else text
+    if command == b"xinfo":
+        return SYNTAX + b", try 'XINFO HELP'"
+    return text.removesuffix(b".") if command in {b"client", b"memory"} else text
 
 
 @instead_of(wrong_arity, OLD)
@@ -236,6 +241,17 @@ def block_timeout(args: list[bytes]) -> bytes:
     return timeout_at(place)(args)
 
 
+def no_number_after(args: list[bytes], option: bytes) -> bool:
+    """Whether the word after an option is no integer."""
+    return any(
+        word.upper() == option and parse_integer(number) is None for word, number in pairwise(args[2:])
+    )
+
+
+def no_member(member: bytes) -> bytes:
+    return b"ERR member %b does not exist" % member
+
+
 def unbalanced(ids: bytes) -> Callable[[list[bytes]], bytes]:
     return lambda args: unbalanced_streams(args[0].lower(), ids)
 
@@ -251,6 +267,12 @@ for versions, name, ids in (
     ("8.0", "xread", b"an ID, '+', or '$'"),
 ):
     reworded(versions, name, {TIMEOUT_NEGATIVE: block_timeout, UNBALANCED_STREAMS: unbalanced(ids)})
+reworded(
+    "valkey-8.1+",
+    "client|kill",
+    {CLIENT_ID_NOT_POSITIVE: lambda args: SYNTAX if no_number_after(args, b"ID") else CLIENT_ID_NOT_POSITIVE},
+)
+reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
 reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: b"NOSCRIPT No matching script."})
 
 
@@ -290,4 +312,26 @@ def checks_before_key(handler: Handler) -> Handler:
     return run
 
 
+def counts_after_checks(handler: Handler) -> Handler:
+    """BITCOUNT, which does the same."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        for place in args[2:4] if len(args) > 3 else ():
+            read_integer(place)
+        if len(args) not in {2, 4, 5} or (args[4:] and args[4].upper() not in {b"BIT", b"BYTE"}):
+            raise CommandError(SYNTAX)
+        return handler(session, args)
+
+    return run
+
+
 wrap_in_versions("7.4+ valkey-8.1+", "bitpos", checks_before_key)
+wrap_in_versions("7.4+ valkey-8.1+", "bitcount", counts_after_checks)
+
+
+def with_more_words(handler: Handler) -> Handler:
+    """CLIENT PAUSE, which looks at nothing behind the mode."""
+    return lambda session, args: handler(session, args[:4])
+
+
+wrap_in_versions("valkey-8.1+", "client|pause", with_more_words)

@@ -21,6 +21,7 @@ import miniredis
 from conformance.documents.recorded.player import RawClient
 from conformance.targets import target_named
 from miniredis.__main__ import main, read_command_line
+from miniredis.engine import Instant
 from miniredis.engine.version import DEFAULT, VERSIONS, versions_in
 
 pytest_plugins = "pytester"
@@ -84,7 +85,7 @@ REQUESTS: Final = (
 )
 """What every version is asked, besides COMMAND, one after the other."""
 
-NOT_SAME: Final = {"6.0": {"EXPIRE k 9223372036854775807"}}
+NOT_SAME: Final[dict[str, set[str]]] = {}
 """Requests that a version does not answer as a real server, which is a matter of VERSIONS.md."""
 
 NOT_HERE: Final = (
@@ -264,6 +265,95 @@ def test_the_fixtures_take_a_version_from_the_configuration_and_from_the_command
     pytester.runpytest_subprocess(path, "--miniredis-version", "8.0").assert_outcomes(passed=1)
     refused = pytester.runpytest_subprocess(path, "--miniredis-version", "5.0")
     refused.stderr.fnmatch_lines("*miniredis_version: there is no version '5.0'; it is one of 6.0, *")
+
+
+OLD: Final = "6.0-6.2"
+NEW: Final = "7.2+"
+NOW: Final = Instant(0, 0)
+
+TOLD: Final = {
+    ("XADD s 4-* a b", OLD): "-ERR Invalid stream ID specified as stream command argument",
+    ("XADD s 4-* a b", "7.0"): "4-0",
+    ("XTRIM none FOO 1", "6.0"): 0,
+    ("XTRIM none FOO 1", "6.2"): "-ERR syntax error",
+    ("XRANGE s (1 2", "6.0"): "-ERR Invalid stream ID specified as stream command argument",
+    ("ZPOPMIN none -1", OLD): [],
+    ("ZPOPMIN none -1", NEW): "-ERR value is out of range, must be positive",
+    ("ZADD none GT 1 a", "6.0"): "-ERR syntax error",
+    ("ZADD none LT INCR inf a", "6.0"): "-ERR value is not a valid float",
+    ("ZRANGEBYLEX none x y LIMIT 1", "6.0"): "-ERR min or max not valid string range item",
+    ("ZINTERSTORE a 0 b", "6.0"): "-ERR at least 1 input key is needed for ZUNIONSTORE/ZINTERSTORE",
+    ("ZINTERSTORE a 0 b", "6.2"): "-ERR at least 1 input key is needed for zinterstore",
+    ("GEORADIUS none x 1 1 m", "6.0"): [],
+    ("GEORADIUSBYMEMBER none b 1 foo", "6.0"): [],
+    ("SELECT x", "6.0"): "-ERR invalid DB index",
+    ("MOVE b -1", "6.0"): "-ERR index out of range",
+    ("SPOP none -1", "6.0"): "-ERR index out of range",
+    ("SPOP none x", "6.0"): "-ERR value is not an integer or out of range",
+    ("HELLO x", "6.0"): "-NOPROTO unsupported protocol version",
+    ("HELLO 2 AUTH nobody x", "6.0"): "-WRONGPASS invalid username-password pair",
+    ("HELLO 2 AUTH nobody x", "6.2"): "-WRONGPASS invalid username-password pair or user is disabled.",
+    ("CONFIG SET foo bar", OLD): "-ERR Unsupported CONFIG parameter: foo",
+    ("CONFIG SET notify-keyspace-events n", OLD): (
+        "-ERR Invalid argument 'n' for CONFIG SET 'notify-keyspace-events'"
+    ),
+    ("CONFIG SET maxmemory x", OLD): (
+        "-ERR Invalid argument 'x' for CONFIG SET 'maxmemory' - argument must be a memory value"
+    ),
+    ("SLOWLOG GET x", OLD): "-ERR value is not an integer or out of range",
+    ("SCRIPT EXISTS", OLD): [],
+    ("COMMAND INFO", OLD): [],
+    ("PUBSUB CHANNELS a b", OLD): (
+        "-ERR Unknown subcommand or wrong number of arguments for 'CHANNELS'. Try PUBSUB HELP."
+    ),
+    ("XINFO FOO", "6.0"): "-ERR syntax error, try 'XINFO HELP'",
+    ("EXPIRE none 9223372036854775807", "6.0"): 0,
+    ("SET far v PX 9223372036854775807", "6.0"): "OK",
+    ("GET far", "6.0"): "v",
+    ("BITCOUNT none x 1", OLD): 0,
+    ("BITCOUNT none x 1", "8.0 valkey-8.1+"): "-ERR value is not an integer or out of range",
+    ("BITCOUNT none -2 -1 x", "8.0 valkey-8.1+"): "-ERR syntax error",
+    ("XREADGROUP GROUP g d BLOCK 9223372036854775807 STREAMS none >", NEW): "-ERR timeout is out of range",
+    ("ZADD zero INCR -0 y", NEW): "-0",
+    ("CLIENT PAUSE 0 WRITE x", "valkey-8.1+"): "OK",
+    ("CLIENT KILL ID x", "8.0"): "-ERR client-id should be greater than 0",
+    ("CLIENT KILL ID x", "valkey-8.1+"): "-ERR syntax error",
+    ("EVAL 'return redis.call(\"nosuch\")' 0", "valkey-8.1"): (
+        "-ERR Unknown command called from script script: 2218effcac8108416909801acfb39c080a85adfa, "
+        "on @user_script:1."
+    ),
+}
+"""What real servers of these versions say, each in a conversation of its own."""
+
+
+@pytest.mark.parametrize(("request_", "versions"), TOLD)
+def test_a_version_checks_and_refuses_as_a_real_server(request_: str, versions: str) -> None:
+    for each in versions_in(versions):
+        with miniredis.start(version=each.name) as server:
+            client = RawClient((server.host, server.port))
+            for before in ("SET far v PX 9223372036854775807",) * (request_ == "GET far"):
+                ask(client, before)
+            assert ask(client, request_) == TOLD[request_, versions], each.name
+            client.close()
+
+
+def test_a_client_hears_what_its_own_command_publishes_after_the_reply_since_7_2() -> None:
+    """A RESP3 client that is subscribed to what it publishes; in a transaction, after all of its replies."""
+    requests = ("HELLO 3", "SUBSCRIBE news", "PUBLISH news a", "MULTI", "PUBLISH news b", "PING", "EXEC")
+    push = b">3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$1\r\n%b\r\n"
+    replies = {
+        "7.0": [push % b"a" + b":1\r\n", b"*2\r\n" + push % b"b" + b":1\r\n+PONG\r\n"],
+        "7.2+": [b":1\r\n" + push % b"a", b"*2\r\n:1\r\n+PONG\r\n" + push % b"b"],
+    }
+    for versions, (publish, transaction) in replies.items():
+        for each in versions_in(versions):
+            engine = miniredis.Engine(miniredis.Config(version=each.name))
+            session = engine.connect(NOW)
+            heard = []
+            for request in requests:
+                engine.receive(session, request.encode() + b"\r\n", NOW)
+                heard.append(session.take_output())
+            assert (heard[2], heard[-1]) == (publish, transaction), each.name
 
 
 def test_a_range_of_versions_means_those_of_its_product_and_what_valkey_took_over() -> None:

@@ -8,7 +8,8 @@ from .. import errors
 from ..errors import CommandError
 from ..help import help_on
 from ..histograms import Histogram
-from ..registry import Command, command, commands, container
+from ..latency import DISABLED
+from ..registry import Command, chosen, command, commands, container, instead_of
 from ..replies import Map, Reply, Verbatim
 from ..session import Session
 
@@ -71,8 +72,30 @@ def latency_graph(session: Session, args: list[bytes]) -> Reply:
 def latency_doctor(session: Session, args: list[bytes]) -> Reply:
     """Says what the spikes may come from."""
     slower_than = session.engine.config.integer("slowlog-log-slower-than")
-    paragraphs = session.engine.statistics.latency.report(seconds_now(session), slower_than)
+    disabled = chosen(session.engine.version, disabled_monitor)()
+    paragraphs = session.engine.statistics.latency.report(seconds_now(session), slower_than, disabled)
     return Verbatim("".join(paragraphs).encode())
+
+
+def disabled_monitor() -> str:
+    """What is said where nothing is watched."""
+    return DISABLED
+
+
+@instead_of(disabled_monitor, "6.0-6.2")
+def old_disabled_monitor() -> str:
+    return DISABLED.replace("https:", "http:")
+
+
+@instead_of(disabled_monitor, "8.0")
+def disabled_monitor_of_8_0() -> str:
+    page = "docs/latest/operate/oss_and_stack/management/optimization/latency-monitor"
+    return DISABLED.replace("topics/latency-monitor", page)
+
+
+@instead_of(disabled_monitor, "valkey-8.1+")
+def disabled_monitor_of_valkey() -> str:
+    return DISABLED.replace("Redis", "Valkey").partition(" If we")[0] + "\n"
 
 
 @command("LATENCY HISTOGRAM", -2, ADMIN, acl="", tips=TOLD, since="7.0.0", syntax="[command...]")

@@ -15,9 +15,9 @@ from .. import errors
 from ..errors import CommandError
 from ..groups import Consumer, Group
 from ..keyspace import STREAM, Database
-from ..numbers import read_integer, read_milliseconds
+from ..numbers import MAX, read_integer, read_milliseconds
 from ..propagation import claim, create_consumer, set_id
-from ..registry import KeywordKeys, command
+from ..registry import KeywordKeys, chosen, command, instead_of
 from ..replies import NO_REPLY, NULL_ARRAY, NestedMap, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
@@ -256,8 +256,21 @@ def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple
         if session.is_script and word == b"BLOCK":
             raise CommandError(errors.no_block_in_script(args[0]))
         read(reading, args[at + 1 : at + 1 + operands])
+        if word == b"BLOCK":
+            chosen(session.engine.version, check_timeout)(session, reading)
         at += 1 + operands
     raise CommandError(errors.SYNTAX)
+
+
+def check_timeout(session: Session, reading: Reading) -> None:
+    """Refuses a timeout that ends too late; 7.0 looks at that only when a client is about to wait."""
+
+
+@instead_of(check_timeout, "7.2+")
+def check_timeout_at_once(session: Session, reading: Reading) -> None:
+    """The same, at once."""
+    if (reading.timeout or 0) > MAX - session.engine.now.milliseconds:
+        raise CommandError(errors.TIMEOUT_OUT_OF_RANGE)
 
 
 def read_streams(words: list[bytes], reading: Reading) -> None:
