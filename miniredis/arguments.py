@@ -6,6 +6,7 @@ directive that a misspelled name, or another program's name, probably means.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from decimal import Decimal
@@ -29,6 +30,7 @@ __all__ = [
     "checked_config",
     "kind",
     "likely_name",
+    "make_directory",
 ]
 
 DirectiveValue: TypeAlias = str | int | float | os.PathLike[str]
@@ -143,8 +145,22 @@ def configured(caller: str, directives: Mapping[str, DirectiveValue], version: s
             reason = f"{reason.rstrip('.')}; write it as in {keywords[name]}={EXAMPLES[name]!r}"
         raise ConfigurationError(keywords.get(name, name), reason, given.get(name, refusal.value)) from None
     if by_dir_alone:
-        Path(config["dir"]).mkdir(parents=True, exist_ok=True)
+        make_directory(Path(config["dir"]))
+    elif "dir" in given and not Path(config["dir"]).is_dir():
+        raise ConfigurationError(keywords["dir"], f"{os.strerror(errno.ENOENT)}; make it first", given["dir"])
     return config
+
+
+def make_directory(path: Path, mode: int = 0o777) -> None:
+    """Makes a directory for data, with those above it, unless it is there.
+
+    Raises:
+        NotADirectoryError: something else has this name.
+    """
+    try:
+        path.mkdir(mode, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
 def users_in(text: str) -> list[list[str]]:

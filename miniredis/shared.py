@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .arguments import checked_config
+from .arguments import checked_config, make_directory
 from .clock import Machine
 from .embedded import EmbeddedServer, Launch
 from .journal.disk import release
@@ -97,7 +97,7 @@ def join(
         OSError: the directory or the socket cannot be used.
     """
     folder = Path(directory).resolve()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(folder, 0o700)
     path = socket_path(folder)
     waiter = Waiter(folder, timeout, tick)
     launch = SERVERS.of(folder)

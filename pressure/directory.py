@@ -48,7 +48,10 @@ def parse(url: str) -> tuple[Directory, str]:
     if policy not in _POLICIES:
         raise ValueError(f"appendfsync must be one of {', '.join(_POLICIES)}, not {policy!r}")
     _miniredis()
-    path = Path(name).resolve()
+    path = Path(name)
+    if path.parts[0] == "~":  # also where no shell expands it: in Python, in an .env file
+        path = path.expanduser()
+    path = path.resolve()
     return Directory(path, policy), f"unix://{quote(str(path))}{'?' if options else ''}{urlencode(options)}"
 
 

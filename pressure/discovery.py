@@ -103,7 +103,7 @@ _CAUSES: Final = (
             r"(?:Error -?\d+ connecting to \S+\. |\[Errno -?\d+\] )?"
             r"(Connection refused|Connect call failed .+?|all attempts to connect to .+ failed)\.?"
         ).fullmatch,
-        r"\1; is a server running there?",
+        r"\1; is a server running there? (The URL miniredis:DIRECTORY needs none.)",
     ),
     (
         re.compile(

@@ -672,9 +672,20 @@ def test_beside_an_append_only_file_the_snapshot_is_not_loaded(redis_7_0: Addres
     assert loaded((folder / "dump.rdb").read_bytes(), new_engine()).keys == 0
 
 
-def test_a_folder_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="No such file or directory"):
-        started(tmp_path / "nowhere")
+@pytest.mark.parametrize("keep", [{"dbfilename": "dump.rdb"}, {"save": "60 1"}, {"appendonly": "yes"}])
+def test_a_folder_that_is_not_there_stops_the_start(tmp_path: Path, keep: dict[str, Any]) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"^dir='.*nowhere': No such file or directory; make it first$"
+    ):
+        miniredis.start(dir=tmp_path / "nowhere", **keep)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_file_in_place_of_the_folder_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    for start in (miniredis.join, lambda folder: miniredis.start(dir=folder)):
+        with pytest.raises(NotADirectoryError, match=r"Not a directory: '.*notes'$"):
+            start(tmp_path / "notes")
 
 
 def test_an_engine_that_has_data_loads_none(folder: Path) -> None:

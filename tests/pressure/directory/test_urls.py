@@ -47,6 +47,23 @@ def test_a_path_may_be_relative_when_the_queue_is_made(folder: Path, monkeypatch
     assert (folder / SOCKET).is_socket()
 
 
+@pytest.mark.parametrize("url", ["miniredis:~/queues", "miniredis:~/a/../queues", "miniredis:~?db=1"])
+def test_a_path_may_begin_at_the_home_directory(
+    url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(folder if "queues" in url else folder / "queues"))
+    with Queue("jobs", url=url) as jobs:
+        jobs.create()
+    assert (folder / "queues" / SOCKET).is_socket()
+
+
+def test_a_file_in_place_of_the_directory_is_told(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "notes").write_text("mine")
+    with pytest.raises(pressure.ConnectionFailedError, match=r"notes: Not a directory$"):
+        Queue("jobs", url=f"miniredis:{folder}/notes").create()
+
+
 def test_the_environment_may_give_the_url(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", url)
     with Queue("jobs") as jobs:
