@@ -25,12 +25,14 @@ from conformance.clients.flavours import FLAVOURS
 from conformance.judging.capabilities import is_no_redis_7_0
 from conformance.judging.environment import Environment
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
-from conformance.targets.programs import wheels_redis
+from conformance.targets.programs import find_real_redis, wheels_redis
 from tests.tools.forking import ForkServer
 
 from .cases import exhaustive
 from .forks import forks, popen
 from .in_process import without_sockets
+from .servers import RealServer, answers, find_redis_7_0, found, start_redis
+from .waiting import until
 
 WORTH_TELLING = 0.1
 """Seconds that a set-up or tear-down takes that is among the slowest."""
@@ -183,13 +185,30 @@ def as_redis_7_0(server_address: Address) -> None:
     skip_unless_7_0(server_address)
 
 
+@pytest.fixture
+def durable(tmp_path: Path) -> Iterator[RealServer]:
+    """A real Redis of the test's own that keeps its data when it is started again."""
+    with start_redis(tmp_path, "--appendonly", "yes", "--appendfsync", "always") as server:
+        until(lambda: answers(server.port), "did it start")
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_program() -> Path:
+    """The program of the real Redis, of any version, for tests that start their own."""
+    return found(find_real_redis)
+
+
+@pytest.fixture(scope="session")
+def redis_7_0_program() -> Path:
+    """The program of a real Redis 7.0."""
+    return found(find_redis_7_0)
+
+
 @pytest.fixture(scope="session")
 def older_redis() -> Path:
     """The program of a Redis 6.2, if the wheel that has one is installed."""
-    try:
-        return wheels_redis()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+    return found(wheels_redis)
 
 
 def skip_unless_7_0(server: Address) -> None:

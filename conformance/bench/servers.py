@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
-from ..targets.processes import START_LIMIT, Command, at_free_port, end, start_real
+from ..targets.processes import START_LIMIT, Command, at_free_port, real_at_free_port
 from ..wire import RawConnection
 from .turns import MissingError
 
@@ -112,12 +112,11 @@ def first_line(stream: IO[bytes]) -> str:
 def redis_server(*flags: str) -> Iterator[RunningServer]:
     """The real one, which keeps nothing unless flags say so."""
     executable = find_real_redis()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        process, port = start_real(executable, Path(folder), *CROWD, *flags)
-        try:
-            yield RunningServer("redis-server", port, process)
-        finally:
-            end(process)
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-") as folder,
+        real_at_free_port(executable, Path(folder), *CROWD, *flags) as (process, port),
+    ):
+        yield RunningServer("redis-server", port, process)
 
 
 def fakeredis() -> AbstractContextManager[RunningServer]:

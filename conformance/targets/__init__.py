@@ -10,7 +10,15 @@
 
 from ..wire import Address
 from .named import TARGETS, Target, UnusableError, embedded, program, real_redis, target_named
-from .processes import START_LIMIT, NoRealRedisError, NotInstalledError, accepts, end, free_port, start_real
+from .processes import (
+    START_LIMIT,
+    NoRealRedisError,
+    NotInstalledError,
+    accepts,
+    end,
+    free_port,
+    real_at_free_port,
+)
 from .programs import fakeredis_command, find_real_redis, go_miniredis_command
 
 __all__ = [
@@ -29,7 +37,7 @@ __all__ = [
     "free_port",
     "go_miniredis_command",
     "program",
+    "real_at_free_port",
     "real_redis",
-    "start_real",
     "target_named",
 ]

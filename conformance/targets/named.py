@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from ..arguments import unknown
 from ..wire import Address, Hangup, RawConnection
-from .processes import NotInstalledError, at_free_port, end, start_real, version_of
+from .processes import NotInstalledError, at_free_port, real_at_free_port, version_of
 from .programs import (
     fakeredis_command,
     find_real_redis,
@@ -96,13 +96,12 @@ def program(find: Callable[[], Path], *flags: str) -> Iterator[Address]:
         NoRealRedisError: it is not there, or does not start.
     """
     executable = find()
-    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        process, port = start_real(executable, Path(folder), *flags)
-        try:
-            origin = f"{executable}, {version_of(executable)}"
-            yield Address(f"redis://127.0.0.1:{port}/0", origin, another=partial(program, find))
-        finally:
-            end(process)
+    with (
+        tempfile.TemporaryDirectory(prefix="conformance-") as folder,
+        real_at_free_port(executable, Path(folder), *flags) as (_, port),
+    ):
+        origin = f"{executable}, {version_of(executable)}"
+        yield Address(f"redis://127.0.0.1:{port}/0", origin, another=partial(program, find))
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Servers as processes of their own, each on a free port of 127.0.0.1 and ended with its context.
 
-``start_real`` knows the words of redis-server, and so of Valkey and other programs like it; ``at_free_port``
-starts anything that can be told its port.
+``real_at_free_port`` knows the words of redis-server, and so of Valkey and other programs like it;
+``at_free_port`` starts anything that can be told its port.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = [
     "end",
     "free_port",
     "options_of",
+    "real_at_free_port",
     "start",
-    "start_real",
     "version_of",
 ]
 
@@ -59,8 +59,11 @@ class NoRealRedisError(NotInstalledError):
     """No redis-server was found on this machine, or the one that was found does not start."""
 
 
-def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a redis-server on a free port of 127.0.0.1; the process is the caller's to end.
+@contextmanager
+def real_at_free_port(
+    executable: Path, folder: Path, *flags: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A redis-server, and its port on 127.0.0.1; the server ends with the context.
 
     Args:
         executable: the program.
@@ -73,10 +76,14 @@ def start_real(executable: Path, folder: Path, *flags: str) -> tuple[subprocess.
     settings = {"bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": str(folder)}
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]
     try:
-        return start(str(executable), lambda port: [str(executable), "--port", str(port), *words, *flags])
+        running = start(str(executable), lambda port: [str(executable), "--port", str(port), *words, *flags])
     except NotInstalledError as error:
         with_flags = f" that takes the directives {options_of(flags)}" if flags else ""
         raise NoRealRedisError(f"{error}; is it a redis-server{with_flags}?") from None
+    try:
+        yield running
+    finally:
+        end(running[0])
 
 
 def options_of(flags: Sequence[str]) -> str:

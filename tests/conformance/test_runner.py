@@ -21,7 +21,8 @@ from conformance.documents import CHECKS, CLAUSES, Clause
 from conformance.judging import capabilities, runner
 from conformance.judging.environment import Broken, Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge_clause
-from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real, target_named
+from conformance.targets import Address, NoRealRedisError, find_real_redis, target_named
+from tests.servers import start_redis
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -351,14 +352,11 @@ def test_every_capability_that_a_clause_needs_can_be_found_out() -> None:
 
 @pytest.mark.usefixtures("real_server")
 def test_a_password_is_used_and_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    process, port = start_real(find_real_redis(), tmp_path, "--requirepass", "open:sesame")
-    url = f"redis://:open%3Asesame@127.0.0.1:{port}/15"
-    try:
+    with start_redis(tmp_path, "--requirepass", "open:sesame") as server:
+        url = f"redis://:open%3Asesame@127.0.0.1:{server.port}/15"
         assert command.main(["--target", url, *FEW, "--clause", "broker.database"]) == 0
-    finally:
-        end(process)
     said = capsys.readouterr().out
-    assert f"list-notes redis://:***@127.0.0.1:{port}/15: 1/1" in said
+    assert f"list-notes redis://:***@127.0.0.1:{server.port}/15: 1/1" in said
     assert (
         "not asked (no-password) broker.database: the server asks for a password, and the clause is about clients without one"
         in said

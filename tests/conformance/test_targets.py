@@ -32,7 +32,7 @@ from conformance.targets import (
     find_real_redis,
     target_named,
 )
-from conformance.targets.processes import FREE_PORT, end, start_real
+from conformance.targets.processes import FREE_PORT, real_at_free_port
 from conformance.wire import RawConnection
 
 Handler = Callable[[socket.socket], None]
@@ -219,8 +219,8 @@ def test_each_try_to_start_a_server_takes_other_free_ports(tmp_path: Path) -> No
     late = tmp_path / "late-server"
     late.write_text(LATE_SERVER.format(python=sys.executable))
     late.chmod(0o755)
-    process, _ = start_real(late, tmp_path, "--cluster-port", FREE_PORT)
-    end(process)
+    with real_at_free_port(late, tmp_path, "--cluster-port", FREE_PORT):
+        pass
     ports = (tmp_path / "tries").read_text().split()
     assert len(ports) == 3
     assert len(set(ports)) > 1
@@ -228,7 +228,7 @@ def test_each_try_to_start_a_server_takes_other_free_ports(tmp_path: Path) -> No
 
 def test_the_error_of_a_server_that_does_not_start_has_its_last_line(tmp_path: Path) -> None:
     with pytest.raises(NoRealRedisError) as refused:
-        start_real(find_real_redis(), tmp_path, "--maxclients", "none")
+        real_at_free_port(find_real_redis(), tmp_path, "--maxclients", "none").__enter__()
     assert "does not start and says: argument couldn't be parsed" in str(refused.value)
     assert str(refused.value).endswith("; is it a redis-server that takes the directives maxclients?")
 

@@ -16,11 +16,12 @@ from typing import Final
 import pytest
 import trio
 
-from conformance.targets import NoRealRedisError, find_real_redis
-from conformance.targets.processes import end, start_real
+from conformance.targets import find_real_redis
+from conformance.targets.processes import real_at_free_port
 from conformance.wire import RawConnection, encode
 from miniredis.descriptors import Rejection, Spare
 
+from ..servers import found
 from .loops import started
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -39,10 +40,7 @@ os.execvp(command[0], command + sys.argv[1:])
 def command_of(kind: str) -> list[str]:
     if kind == "miniredis":
         return [sys.executable, "-m", "miniredis"]
-    try:
-        return [str(find_real_redis())]
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+    return [str(found(find_real_redis))]
 
 
 def launcher(folder: Path, kind: str, limit: int) -> Path:
@@ -55,11 +53,8 @@ def launcher(folder: Path, kind: str, limit: int) -> Path:
 
 @contextlib.contextmanager
 def limited(folder: Path, kind: str, limit: int) -> Iterator[int]:
-    process, port = start_real(launcher(folder, kind, limit), folder)
-    try:
+    with real_at_free_port(launcher(folder, kind, limit), folder) as (_, port):
         yield port
-    finally:
-        end(process)
 
 
 MANY: Final = b"-ERR max number of clients reached\r\n"
@@ -121,14 +116,13 @@ def test_a_server_without_free_descriptors_does_not_start(tmp_path: Path, kind: 
 def test_the_soft_limit_of_descriptors_is_raised(tmp_path: Path) -> None:
     path = launcher(tmp_path, "miniredis", 300)
     path.write_text(path.read_text().replace("(300, 300)", "(64, 300)"))
-    process, port = start_real(path, tmp_path, "--maxclients", "200")
-    try:
-        with RawConnection("127.0.0.1", port) as client:
-            assert b"200" in client.command("CONFIG", "GET", "maxclients")
-            assert client.command("CONFIG", "SET", "maxclients", "268") == b"+OK\r\n"
-            assert b"try with 268" in client.command("CONFIG", "SET", "maxclients", "269")
-    finally:
-        end(process)
+    with (
+        real_at_free_port(path, tmp_path, "--maxclients", "200") as (_, port),
+        RawConnection("127.0.0.1", port) as client,
+    ):
+        assert b"200" in client.command("CONFIG", "GET", "maxclients")
+        assert client.command("CONFIG", "SET", "maxclients", "268") == b"+OK\r\n"
+        assert b"try with 268" in client.command("CONFIG", "SET", "maxclients", "269")
 
 
 HOST: Final = """
@@ -254,13 +248,10 @@ def test_a_client_that_could_not_be_refused_is_served_later(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGPIPE])
 def test_a_server_survives_sighup_and_sigpipe(tmp_path: Path, kind: str, number: signal.Signals) -> None:
-    process, port = start_real(launcher(tmp_path, kind, 300), tmp_path)
-    try:
+    with real_at_free_port(launcher(tmp_path, kind, 300), tmp_path) as (process, port):
         with RawConnection("127.0.0.1", port) as client:
             assert client.command("SET", "k", "v") == b"+OK\r\n"
             process.send_signal(number)
             assert client.command("GET", "k") == b"$1\r\nv\r\n"
             assert client.command("DEL", "k") == b":1\r\n"
         assert process.poll() is None
-    finally:
-        end(process)

@@ -14,8 +14,6 @@ import redis
 import miniredis
 from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, Scenario, read
-from conformance.targets.processes import NoRealRedisError, end, start_real
-from conformance.targets.programs import find_real_redis
 from conformance.wire import encode
 from miniredis.engine import Engine, Environment, Instant
 from miniredis.engine.groups import Group
@@ -27,6 +25,7 @@ from miniredis.engine.streams import Stream
 from miniredis.scripting import new_interpreter
 from tests.cases import check_each, exhaustive
 from tests.miniredis.effects import appended_to, commands_in, differences
+from tests.servers import start_redis
 
 DAILY = (
     "blocking hashes list_elements scripting_and_others sets sorted_set_pops stream_groups transactions"
@@ -59,11 +58,6 @@ class Recorded:
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     folder = tmp_path_factory.mktemp("aof")
-    try:
-        flags = ("--appendonly", "yes", "--appendfsync", "always", *SWITCHES)
-        process, port = start_real(find_real_redis(), folder, *flags)
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
     seen = 0
 
     def new() -> list[list[bytes]]:
@@ -72,10 +66,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         before, seen = seen, len(effects)
         return effects[before:]
 
-    try:
-        yield Recorded(("127.0.0.1", port), new)
-    finally:
-        end(process)
+    with start_redis(folder, "--appendonly", "yes", "--appendfsync", "always", *SWITCHES) as server:
+        yield Recorded(("127.0.0.1", server.port), new)
 
 
 @contextmanager

@@ -17,10 +17,9 @@ from conformance.differential.pair import Difference, Pair, Step
 from conformance.differential.rival import DEBUG, Rival
 from conformance.differential.search import converse, of_seed
 from conformance.targets import Address
-from conformance.targets.processes import NoRealRedisError, end, start_real
 from conformance.wire import RawConnection
 from tests.miniredis.effects import Effect, appended_to, commands_in, differences
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, start_redis
 
 
 class Propagating(Pair):
@@ -69,20 +68,11 @@ class Propagating(Pair):
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Propagating]:
     folder = tmp_path_factory.mktemp("aof")
-    try:
-        program = find_redis_7_0()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
     flags = ("--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0", *DEBUG)
-    process, port = start_real(program, folder, *flags)
-    try:
-        made = Propagating(
-            Rival(Address(f"redis://127.0.0.1:{port}", "redis-server")), folder / "appendonlydir"
-        )
+    with start_redis(folder, *flags, program=find_redis_7_0) as server:
+        made = Propagating(Rival(Address(server.url, "redis-server")), folder / "appendonlydir")
         yield made
         made.close()
-    finally:
-        end(process)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ import redis
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from conformance.targets.processes import end, start_real
+from conformance.targets.processes import real_at_free_port
 from miniredis.engine.hashes import HashValue
 from miniredis.engine.version import VERSIONS
 from tests.miniredis.effects import appended_to, commands_in
@@ -362,9 +362,6 @@ def record(paths: list[str]) -> None:
     for each in paths:
         version, _, path = each.partition("=")
         with tempfile.TemporaryDirectory() as folder:
-            process, port = start_real(
-                Path(path), Path(folder), "--appendonly", "yes", "--appendfsync", "always"
-            )
             seen: list[list[bytes]] = []
 
             def new(folder: str = folder, seen: list[list[bytes]] = seen) -> list[list[bytes]]:
@@ -372,10 +369,9 @@ def record(paths: list[str]) -> None:
                 seen.extend(effects)
                 return effects
 
-            try:
+            flags = ("--appendonly", "yes", "--appendfsync", "always")
+            with real_at_free_port(Path(path), Path(folder), *flags) as (_, port):
                 recorded[version] = conversation(("127.0.0.1", port), new)
-            finally:
-                end(process)
     lines = [
         f'"{version}": [\n' + ",\n".join(map(json.dumps, told)) + "\n]"
         for version, told in sorted(recorded.items(), key=lambda item: list(VERSIONS).index(item[0]))

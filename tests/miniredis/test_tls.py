@@ -23,6 +23,7 @@ from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection
 from miniredis.engine import ConfigurationError
 from tests.cases import exhaustive_but
+from tests.servers import flags_of
 from tests.waiting import until
 
 LARGE = b"x" * 3_000_000
@@ -77,7 +78,7 @@ def ours(loop: Any, **directives: Any) -> Iterator[Secured]:
 
 @contextlib.contextmanager
 def theirs(**directives: str) -> Iterator[Secured]:
-    words = [word for name, value in directives.items() for word in (f"--{name}", value)]
+    words = flags_of(directives)
     try:
         with real_redis("--tls-port", FREE_PORT, *words) as address:
             with redis.Redis(port=address.port) as plain:
@@ -186,7 +187,7 @@ def test_both_servers_do_not_start_without_what_tls_needs_and_say_the_same(
     directives = {**files.directives, "tls-port": str(free_port()), **changes}
     with pytest.raises(ConfigurationError) as refusal:
         miniredis.start(**directives)
-    words = [word for name, value in directives.items() for word in (f"--{name}", value)]
+    words = flags_of(directives)
     told = subprocess.run(
         [find_real_redis(), "--port", str(free_port()), "--save", "", *words],
         cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,

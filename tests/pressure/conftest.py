@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import redis
 
-from conformance.targets import Address, NoRealRedisError, end, find_real_redis, start_real
+from conformance.targets import Address
 from pressure import Queue
 from tests.cases import exhaustive_but
 from tests.conftest import SERVERS
+from tests.servers import RealServer, start_redis
 from tests.tools.forking import Forked, ForkServer
 from tests.waiting import PATIENCE
 from tests.waiting import until as until  # which the tests here take from this file
@@ -82,22 +83,6 @@ def execute(client: Any, *words: str | int) -> Any:
     return client.execute_command(*words)
 
 
-class Server:
-    """A real redis-server that a test may kill."""
-
-    def __init__(self, folder: Path, *flags: str) -> None:
-        self.process, self.port = start_real(find_real_redis(), folder, *flags)
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-
-    def setting(self, name: str) -> Any:
-        """The value of a directive."""
-        with redis.Redis(port=self.port, decode_responses=True) as client:
-            return client.config_get(name)[name]
-
-    def stop(self) -> None:
-        end(self.process)
-
-
 def server_fixture(*names: str, more: tuple[str, ...] = ()) -> Any:
     """The fixture ``server_address`` of a module whose tests run on these servers.
 
@@ -128,19 +113,10 @@ def redis_url(empty_server: Address) -> str:
 
 
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+def start_server(tmp_path: Path) -> Iterator[Callable[..., RealServer]]:
     """Starts servers that a test may kill."""
     with contextlib.ExitStack() as stack:
-
-        def start(*flags: str) -> Server:
-            try:
-                server = Server(tmp_path, *flags)
-            except NoRealRedisError as error:
-                pytest.skip(str(error))
-            stack.callback(server.stop)
-            return server
-
-        yield start
+        yield lambda *flags: stack.enter_context(start_redis(tmp_path, *flags))
 
 
 @pytest.fixture(params=RUNS)
@@ -293,15 +269,6 @@ server_address = server_fixture(
 )
 
 
-@pytest.fixture(scope="session")
-def redis_server() -> Path:
-    """The real redis-server, for tests that start their own."""
-    try:
-        return find_real_redis()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-
-
 @pytest.fixture(scope="module", params=["miniredis", "redis-server"])
 def nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of three, of each kind."""
@@ -311,8 +278,4 @@ def nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         if request.param == "miniredis":
             yield stack.enter_context(our_cluster(3))
             return
-        try:
-            three = stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))
-        except NoRealRedisError as error:
-            pytest.skip(f"a cluster does not start: {error}")
-        yield three
+        yield stack.enter_context(cluster(tmp_path_factory.mktemp("cluster"), 3))

@@ -15,8 +15,9 @@ import redis
 
 from conformance.targets import Address
 from conformance.wire.gate import Act, Gate, Instead, loading
+from tests.servers import RealServer, start_redis
 
-from .conftest import Server, execute, until
+from .conftest import execute, until
 
 #: Whom the client under test logs in as.
 WORKER: Final = "worker"
@@ -25,10 +26,8 @@ WORKER: Final = "worker"
 class Patient:
     """A server of our own, and how it is made to refuse; nothing is refused at first."""
 
-    def __init__(self, folder: Path) -> None:
-        store = folder / "store"
-        store.mkdir()
-        self.server = Server(store)
+    def __init__(self, server: RealServer, store: Path) -> None:
+        self.server = server
         self.raw = redis.Redis(port=self.server.port)
         self.allow_all()
         # From here on the server knows that it could not write to its disk; whether it minds is a setting.
@@ -62,18 +61,15 @@ class Patient:
         """Hang up on the client under test."""
         execute(self.raw, "CLIENT", "KILL", "USER", WORKER)
 
-    def stop(self) -> None:
-        self.raw.close()
-        self.server.stop()
-
 
 @contextmanager
 def patient(folder: Path) -> Iterator[Patient]:
-    made = Patient(folder)
-    try:
-        yield made
-    finally:
-        made.stop()
+    store = folder / "store"
+    store.mkdir()
+    with start_redis(store) as server:
+        made = Patient(server, store)
+        with made.raw:
+            yield made
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,21 +15,13 @@ import miniredis
 from conformance.targets import find_real_redis
 from conformance.targets.processes import CLUSTER_NODE, at_free_port
 from pressure import ServerReplyError
+from tests.servers import answers, start_redis
 
-from .conftest import Server, execute, until
+from .conftest import execute, until
 
 T = TypeVar("T")
 
 SERVICE = "jobs-master"
-
-
-def answers(port: int, **options: Any) -> bool:
-    """Whether a server answers."""
-    with redis.Redis(port=port, **options) as client:
-        try:
-            return bool(client.ping())
-        except redis.ConnectionError:
-            return False
 
 
 class Sentinel:
@@ -62,9 +54,8 @@ class Watched:
         self.servers = []
         for name in ("one", "two"):
             (folder / name).mkdir()
-            server = Server(folder / name, "--repl-diskless-sync-delay", "0")
-            stack.callback(server.stop)
-            self.servers.append(server)
+            server = start_redis(folder / name, "--repl-diskless-sync-delay", "0")
+            self.servers.append(stack.enter_context(server))
         one, two = self.servers
         with redis.Redis(port=two.port) as client:
             execute(client, "REPLICAOF", "127.0.0.1", one.port)
@@ -132,9 +123,8 @@ class Cluster:
         self.nodes: list[Any] = []
         for number in range(size):
             (folder / f"node{number}").mkdir()
-            node = Server(folder / f"node{number}", *CLUSTER_NODE)
-            stack.callback(node.stop)
-            self.nodes.append(node)
+            node = start_redis(folder / f"node{number}", *CLUSTER_NODE)
+            self.nodes.append(stack.enter_context(node))
         share = 16384 // size
         for number in range(size):
             last = 16383 if number == size - 1 else (number + 1) * share - 1

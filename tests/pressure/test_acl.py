@@ -11,10 +11,10 @@ import pytest
 import redis
 
 from conformance.clients.flavours import FLAVOURS as CLIENTS
-from conformance.targets import NoRealRedisError
 from pressure import PressureError, PressureWarning, Queue, QueueEmptyError, QueueFullError
+from tests.servers import RealServer, start_redis
 
-from .conftest import ROOT, Server, execute, until
+from .conftest import ROOT, execute, until
 
 FLAVOURS: dict[str, Any] = {**CLIENTS}
 
@@ -27,18 +27,14 @@ def least() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     folder: Path = tmp_path_factory.mktemp("acl")
-    try:
-        made = Server(folder)
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    yield made
-    made.stop()
+    with start_redis(folder) as made:
+        yield made
 
 
 @pytest.fixture
-def user(server: Server) -> Iterator[Callable[..., str]]:
+def user(server: RealServer) -> Iterator[Callable[..., str]]:
     """Makes the user ``worker`` with what the guide gives but some words; its URL."""
     with redis.Redis(port=server.port) as admin:
 
@@ -93,7 +89,7 @@ def test_the_documented_acl_rules_are_enough(user: Callable[..., str], flavour: 
 
 
 def test_the_documented_acl_rules_and_two_more_are_enough_for_leases(
-    user: Callable[..., str], server: Server, recwarn: pytest.WarningsRecorder
+    user: Callable[..., str], server: RealServer, recwarn: pytest.WarningsRecorder
 ) -> None:
     def renewals() -> int:
         told: Any = admin.info("commandstats")

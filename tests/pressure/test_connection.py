@@ -29,10 +29,10 @@ from pressure.error_replies import AT_ONCE
 from pressure.identity import connection_in
 from pressure.pool import HOLDS
 from pressure.sockets import Opened
+from tests.servers import RealServer
 
 from .conftest import (
     PREFIX,
-    Server,
     Task,
     execute,
     invariant,
@@ -94,7 +94,7 @@ def test_every_operation_reports_an_unreachable_server(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["get", "put", "wait_closed"])
 def test_an_operation_whose_server_dies_while_it_waits_reports_an_unknown_outcome(
-    start_server: Callable[[], Server], task: Start, name: str
+    start_server: Callable[[], RealServer], task: Start, name: str
 ) -> None:
     server = start_server()
     with Queue("jobs", url=server.url) as queue, redis.Redis(port=server.port) as look:
@@ -169,7 +169,7 @@ def test_operations_over_an_in_process_client_share_a_connection(
         assert client.info("stats")["total_connections_received"] == opened
 
 
-def test_a_cluster_requires_a_hash_tag_in_the_name(start_server: Callable[..., Server]) -> None:
+def test_a_cluster_requires_a_hash_tag_in_the_name(start_server: Callable[..., RealServer]) -> None:
     server = start_server(*CLUSTER_NODE)
     with redis.Redis(port=server.port) as admin:
         execute(admin, "CLUSTER", "ADDSLOTSRANGE", 0, 16383)

@@ -61,7 +61,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A server process of the test's own, with nothing in it."""
     is_ours = request.param == "miniredis"
     program = (
-        [sys.executable, "-m", "miniredis"] if is_ours else [str(request.getfixturevalue("redis_server"))]
+        [sys.executable, "-m", "miniredis"] if is_ours else [str(request.getfixturevalue("redis_program"))]
     )
 
     def command(port: int) -> list[str]:

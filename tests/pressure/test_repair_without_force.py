@@ -14,8 +14,9 @@ import redis
 
 from pressure import Queue
 from pressure.identity import connection_in, released
+from tests.servers import RealServer
 
-from .conftest import PREFIX, ROOT, Server, execute, invariant, until
+from .conftest import PREFIX, ROOT, execute, invariant, until
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -105,7 +106,7 @@ def test_a_role_that_was_free_during_the_repair_needs_no_repair(
 
 
 def test_the_role_of_a_dead_client_is_freed_on_a_server_that_was_a_replica(
-    start_server: Callable[..., Server],
+    start_server: Callable[..., RealServer],
 ) -> None:
     master, replica = start_server(), start_server()
     with Queue("jobs", port=replica.port) as queue, redis.Redis(port=replica.port) as raw:

@@ -29,17 +29,18 @@ from pressure import (
 from pressure.cli import main
 from pressure.protocol import Context, exists
 from pressure.protocol.operation import Batch
+from tests.servers import RealServer, answers
 
-from .conftest import Server, Task, execute, until, waiting
+from .conftest import Task, execute, until, waiting
 from .runs import in_and_out, refused
-from .sentinels_and_clusters import SERVICE, Cluster, Sentinel, Watched, after_failover, answers, watched
+from .sentinels_and_clusters import SERVICE, Cluster, Sentinel, Watched, after_failover, watched
 
 T = TypeVar("T")
 Run = Callable[..., Any]
 FLAVOURS: dict[str, Any] = {**CLIENTS}
 
 
-pytestmark = pytest.mark.usefixtures("redis_server")
+pytestmark = pytest.mark.usefixtures("redis_program")
 
 
 # Sentinels
@@ -76,7 +77,7 @@ def test_an_unreachable_sentinel_is_skipped(run: Run, watch: Watched) -> None:
 
 
 def test_server_and_sentinel_can_have_different_passwords(
-    run: Run, start_server: Callable[..., Server], tmp_path: Path
+    run: Run, start_server: Callable[..., RealServer], tmp_path: Path
 ) -> None:
     server = start_server("--requirepass", "secret")
     words = ("requirepass sesame", f"sentinel auth-pass {SERVICE} secret")
@@ -416,6 +417,6 @@ def after_death(work: Callable[[], T]) -> T:
         return work()
 
 
-def test_a_cluster_that_is_down_is_an_error(run: Run, start_server: Callable[..., Server]) -> None:
+def test_a_cluster_that_is_down_is_an_error(run: Run, start_server: Callable[..., RealServer]) -> None:
     server = start_server(*CLUSTER_NODE)
     refused(run, "CLUSTERDOWN", name="{jobs}", url=server.url)

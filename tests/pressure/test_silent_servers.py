@@ -23,8 +23,9 @@ from conformance.targets import Address
 from conformance.wire.gate import Gate
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.connection import TICK, CancelScope
+from tests.servers import RealServer
 
-from .conftest import PREFIX, Server, Task, invariant, server_fixture, until, waiting
+from .conftest import PREFIX, Task, invariant, server_fixture, until, waiting
 from .loops import cancelled, play
 from .loops import until as come
 
@@ -91,7 +92,7 @@ def dripping() -> Iterator[str]:
 
 
 @pytest.fixture
-def frozen(start_server: Callable[[], Server]) -> Iterator[Server]:
+def frozen(start_server: Callable[[], RealServer]) -> Iterator[RealServer]:
     """A server that can be stopped by SIGSTOP."""
     server = start_server()
     yield server
@@ -294,7 +295,7 @@ def test_a_long_value_may_take_longer_than_the_socket_timeout(
 # Stopping
 
 
-def test_a_cancelled_operation_gives_a_frozen_server_up(flavour: str, frozen: Server) -> None:
+def test_a_cancelled_operation_gives_a_frozen_server_up(flavour: str, frozen: RealServer) -> None:
     async def main(queue: Any) -> None:
         await queue.create()
         with redis.Redis(port=frozen.port) as look:
@@ -333,7 +334,7 @@ def test_a_wait_that_the_server_does_not_end_ends_by_itself_and_leaves_no_role_h
     invariant(raw)
 
 
-def test_sigint_ends_an_operation_on_a_frozen_server(frozen: Server, task: Start) -> None:
+def test_sigint_ends_an_operation_on_a_frozen_server(frozen: RealServer, task: Start) -> None:
     with Queue("jobs", url=f"{frozen.url}?{LONG}") as queue, redis.Redis(port=frozen.port) as look:
         queue.create()
 
@@ -349,7 +350,7 @@ def test_sigint_ends_an_operation_on_a_frozen_server(frozen: Server, task: Start
         assert isinstance(caught.value.__cause__, OutcomeUnknownError)
 
 
-def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: Server, task: Start) -> None:
+def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: RealServer, task: Start) -> None:
     frozen.process.send_signal(signal.SIGSTOP)
     with Queue("jobs", url=f"{frozen.url}?{LONG}&socket_connect_timeout=1000") as queue:
 
@@ -383,7 +384,7 @@ def test_sigint_ends_an_operation_whose_reply_comes_byte_by_byte(
 
 @pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_on_a_frozen_server_ends_when_it_is_told_to(
-    frozen: Server, cli: Callable[..., subprocess.Popen[bytes]], wish: signal.Signals
+    frozen: RealServer, cli: Callable[..., subprocess.Popen[bytes]], wish: signal.Signals
 ) -> None:
     with Queue("jobs", url=frozen.url) as queue, redis.Redis(port=frozen.port) as look:
         queue.create()

@@ -12,8 +12,9 @@ import redis
 import trustme
 
 from conformance.targets.processes import FREE_PORT, free_port
+from tests.servers import RealServer
 
-from .conftest import Server, until
+from .conftest import until
 from .runs import in_and_out, refused
 
 
@@ -24,7 +25,7 @@ def listens(client: redis.Redis) -> bool:
 
 
 def test_a_queue_works_over_a_unix_socket(
-    run: Callable[..., Any], start_server: Callable[..., Server], tmp_path: Path
+    run: Callable[..., Any], start_server: Callable[..., RealServer], tmp_path: Path
 ) -> None:
     path = tmp_path / "redis.sock"
     start_server("--unixsocket", str(path))
@@ -37,7 +38,7 @@ def test_a_queue_works_over_a_unix_socket(
 
 @pytest.mark.parametrize("protocol", [2, 3])
 def test_a_queue_works_with_passwords_users_and_databases(
-    run: Callable[..., Any], start_server: Callable[..., Server], protocol: int
+    run: Callable[..., Any], start_server: Callable[..., RealServer], protocol: int
 ) -> None:
     server = start_server("--requirepass", "secret", "--user", *"worker on >p:w ~* +@all".split())
     where = f"127.0.0.1:{server.port}/5?protocol={protocol}"
@@ -52,7 +53,7 @@ def test_a_queue_works_with_passwords_users_and_databases(
 
 
 def test_a_queue_works_over_tls(
-    run: Callable[..., Any], start_server: Callable[..., Server], tmp_path: Path
+    run: Callable[..., Any], start_server: Callable[..., RealServer], tmp_path: Path
 ) -> None:
     authority, files = trustme.CA(), {name: str(tmp_path / name) for name in ("cert", "key", "ca")}
     certificate = authority.issue_cert("localhost")

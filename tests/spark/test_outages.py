@@ -19,10 +19,8 @@ from pressure.spark.sink import Sink
 from pressure.spark.source import Source
 
 from ..pressure.conftest import until
-from ..pressure.test_restarts import Durable, durable
+from ..servers import RealServer
 from .conftest import KINDS, Place, some
-
-__all__ = ["durable"]  # a fixture
 
 FAULTS: dict[str, Callable[[], Any]] = {
     "reply lost": faults.lose_reply,
@@ -83,14 +81,14 @@ def test_a_fault_at_any_request_loses_and_doubles_no_row(
             assert place.queue.doctor().problems == target.queue.doctor().problems == ()
 
 
-def test_a_restart_of_redis_is_waited_out(durable: Durable) -> None:
+def test_a_restart_of_redis_is_waited_out(durable: RealServer) -> None:
     with ExitStack() as stack:
         place = Place(durable.url, "pressure", stack)
         place.put(*some(0, 20))
         source = Source(place.options(lease=0.3))
         assert source.advance(0, 5) == 5
         durable.stop()
-        until(lambda: not durable.is_up, "did it stop")
+        until(lambda: not durable.is_running, "did it stop")
         restarting = threading.Timer(1, durable.start)  # the lease has run out by then
         restarting.start()
         assert source.advance(5, 5) == 10

@@ -17,11 +17,8 @@ from pressure.spark.sink import Sink
 from pressure.spark.source import Source
 
 from ..pressure.conftest import until
-from ..pressure.sentinels_and_clusters import answers
-from ..pressure.test_restarts import Durable, durable
+from ..servers import RealServer, answers
 from .conftest import Place, some
-
-__all__ = ["durable"]  # a fixture
 
 
 @pytest.fixture
@@ -133,7 +130,7 @@ def test_a_batch_that_was_never_written_is_no_rollback(place: Place) -> None:
     assert place.look() == some(0, 4)
 
 
-def test_a_redis_that_lost_the_end_of_its_file_is_noticed(durable: Durable, tmp_path: Path) -> None:
+def test_a_redis_that_lost_the_end_of_its_file_is_noticed(durable: RealServer, tmp_path: Path) -> None:
     with ExitStack() as stack:
         place = Place(durable.url, "pressure", stack)
         with Sink(place.options()) as sink:
@@ -142,7 +139,7 @@ def test_a_redis_that_lost_the_end_of_its_file_is_noticed(durable: Durable, tmp_
                 if batch == 1:
                     shutil.copytree(tmp_path / "appendonlydir", tmp_path / "earlier")
             durable.stop()
-            until(lambda: not durable.is_up, "did it stop")
+            until(lambda: not durable.is_running, "did it stop")
             shutil.rmtree(tmp_path / "appendonlydir")
             (tmp_path / "earlier").rename(tmp_path / "appendonlydir")
             durable.start()

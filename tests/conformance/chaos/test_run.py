@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.tools.chaos import Plan, run
 from tests.tools.chaos.__main__ import main
 
-pytestmark = pytest.mark.usefixtures("redis_server")
+pytestmark = pytest.mark.usefixtures("redis_program")
 
 SMALL = Plan(messages=400, seconds=8.0, workers=6, lease=1.0, looks=0.3, pause=1.5, swaps=2, standstill=40.0)
-
-
-@pytest.fixture
-def redis_server() -> Path:
-    """The real redis-server."""
-    from conformance.targets import NoRealRedisError, find_real_redis
-
-    try:
-        return find_real_redis()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.exhaustive

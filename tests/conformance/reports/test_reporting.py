@@ -13,7 +13,8 @@ from conformance.documents import CHECKS
 from conformance.failure import Evidence
 from conformance.judging import runner
 from conformance.judging.environment import Environment, Failure
-from conformance.targets import Address, find_real_redis, start_real
+from conformance.targets import Address
+from tests.servers import start_redis
 
 CLAUSES = ["--clause", "list.llen", "--clause", "list.lrange"]
 ASKED = ["--target", "embedded", *CLAUSES]
@@ -159,14 +160,10 @@ def test_a_password_is_in_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     spoil(monkeypatch, fails)
     folder = tmp_path / "redis"
     folder.mkdir()
-    process, port = start_real(find_real_redis(), folder, "--requirepass", "open:sesame")
-    try:
-        url = f"redis://:open%3Asesame@127.0.0.1:{port}/0"
-        junit = tmp_path / "junit.xml"
+    junit = tmp_path / "junit.xml"
+    with start_redis(folder, "--requirepass", "open:sesame") as server:
+        url = f"redis://:open%3Asesame@127.0.0.1:{server.port}/0"
         status, _, page = judged(tmp_path, "--target", url, *CLAUSES, "--junit", str(junit))
-    finally:
-        process.kill()
-        process.wait()
     assert status == 1
     written = page + junit.read_text() + (tmp_path / "run.json").read_text()
     assert "sesame" not in written

@@ -12,8 +12,6 @@ import redis
 
 from conformance.differential.grammar import read_forms
 from conformance.differential.requests import request
-from conformance.targets.processes import end, start_real
-from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection
 from miniredis import Config, Engine
 from miniredis.clock import RealClock
@@ -22,6 +20,7 @@ from miniredis.engine.rdb.loading import Loaded, load
 from miniredis.journal import rdb_file
 from miniredis.journal.rdb_file import FileSystem
 from miniredis.process import this_process
+from tests.servers import start_redis
 
 __all__ = [
     "FAR",
@@ -149,11 +148,8 @@ def portrait_of(client: Any, key: bytes, kind: bytes) -> list[object]:
 @contextmanager
 def real_in(folder: Path, *flags: str) -> Iterator[int]:
     """Starts a real server that loads ``dump.rdb`` of a folder, if it is there; yields its port."""
-    process, port = start_real(find_real_redis(), folder, "--enable-debug-command", "yes", *flags)
-    try:
-        yield port
-    finally:
-        end(process)
+    with start_redis(folder, "--enable-debug-command", "yes", *flags) as server:
+        yield server.port
 
 
 def new_engine(**directives: str) -> Engine:

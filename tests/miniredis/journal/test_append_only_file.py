@@ -19,11 +19,12 @@ from redis.retry import Retry
 
 import miniredis
 from conformance.targets import Address
-from conformance.targets.processes import at_free_port, end, start_real
+from conformance.targets.processes import at_free_port
 from conformance.targets.programs import find_real_redis
 from miniredis.journal.disk import File
 
 from ...forks import open_in
+from ...servers import start_redis
 from ...waiting import until
 from .rdb_states import fill, fill_at_random, portrait
 
@@ -57,11 +58,8 @@ def is_loaded(client: redis.Redis) -> bool:
 
 @contextmanager
 def real_durable(folder: Path, *flags: str) -> Iterator[int]:
-    process, port = start_real(find_real_redis(), folder, "--enable-debug-command", "yes", *DURABLE, *flags)
-    try:
-        yield port
-    finally:
-        end(process)
+    with start_redis(folder, "--enable-debug-command", "yes", *DURABLE, *flags) as server:
+        yield server.port
 
 
 def ours(folder: Path, **directives: Any) -> miniredis.EmbeddedServer:

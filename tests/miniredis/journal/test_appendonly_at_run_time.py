@@ -12,8 +12,6 @@ import pytest
 
 import miniredis
 from conformance.targets import Address
-from conformance.targets.processes import end, start_real
-from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection, encode
 from miniredis import Config, Engine
 from miniredis.journal.child import Child
@@ -22,6 +20,7 @@ from miniredis.journal.journal import Journal
 from miniredis.logs import ServerLog
 
 from ...cases import exhaustive
+from ...servers import flags_of, start_redis
 from ...waiting import until
 from .memory_disk import Killed, MemoryDisk, Plan, failing_once, killing, works
 from .test_journal import NOW, InThisProcess, Server
@@ -223,12 +222,8 @@ def server_in(kind: str, folder: Path, **directives: Any) -> Iterator[int]:
         with miniredis.start(dir=folder, **{"appendonly": "no", **directives}) as server:
             yield server.port
         return
-    flags = [word for name, value in directives.items() for word in (f"--{name}", value)]
-    process, port = start_real(find_real_redis(), folder, *flags)
-    try:
-        yield port
-    finally:
-        end(process)
+    with start_redis(folder, *flags_of(directives)) as server:
+        yield server.port
 
 
 @pytest.fixture(params=["ours", "theirs"])

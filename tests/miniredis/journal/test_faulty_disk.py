@@ -17,9 +17,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from conformance.targets.processes import end, start_real
+from conformance.targets.processes import real_at_free_port
 from conformance.wire import RawConnection
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0
 
 from ...cases import exhaustive
 from ...waiting import PATIENCE, until
@@ -65,13 +65,15 @@ class Machine:
     @contextlib.contextmanager
     def server(self, *flags: str) -> Iterator[tuple[subprocess.Popen[bytes], redis.Redis]]:
         """One that runs, and a client that does not connect again."""
-        process, port = start_real(self.launcher, self.data, "--enable-debug-command", "yes", *flags)
-        try:
-            with redis.Redis(port=port, retry=Retry(NoBackoff(), 0)) as client:
-                until(lambda: not client.info("persistence")["loading"])
-                yield process, client
-        finally:
-            end(process)
+        with (
+            real_at_free_port(self.launcher, self.data, "--enable-debug-command", "yes", *flags) as (
+                process,
+                port,
+            ),
+            redis.Redis(port=port, retry=Retry(NoBackoff(), 0)) as client,
+        ):
+            until(lambda: not client.info("persistence")["loading"])
+            yield process, client
 
     @contextlib.contextmanager
     def failing(self, operation: str) -> Iterator[None]:

@@ -15,7 +15,7 @@ import redis
 
 import miniredis
 from conformance.targets import Address
-from conformance.targets.processes import end, start_real
+from conformance.targets.processes import real_at_free_port
 from conformance.targets.programs import find_real_redis
 from miniredis import Engine
 from miniredis.engine.rdb.crc64 import crc64
@@ -140,20 +140,16 @@ def part(data: bytes, first: bytes, last: bytes | None) -> bytes:
 
 
 def test_a_file_of_redis_6_2_is_loaded(older_redis: Path, tmp_path: Path) -> None:
-    process, port = start_real(older_redis, tmp_path)
-    try:
-        with redis.Redis(port=port) as client:
-            client.hset("h", mapping={"f": "v"})
-            client.zadd("z", {"a": 1.5})
-            client.rpush("l", *range(1000))
-            client.xadd("s", {"f": "v"}, id="1-1")
-            client.xgroup_create("s", "g", id="0")
-            client.xreadgroup("g", "c", {"s": ">"})
-            client.set("k", "v", px=10_000_000)
-            client.save()
-            deadline = client.pttl("k")
-    finally:
-        end(process)
+    with real_at_free_port(older_redis, tmp_path) as (_, port), redis.Redis(port=port) as client:
+        client.hset("h", mapping={"f": "v"})
+        client.zadd("z", {"a": 1.5})
+        client.rpush("l", *range(1000))
+        client.xadd("s", {"f": "v"}, id="1-1")
+        client.xgroup_create("s", "g", id="0")
+        client.xreadgroup("g", "c", {"s": ">"})
+        client.set("k", "v", px=10_000_000)
+        client.save()
+        deadline = client.pttl("k")
     engine = new_engine()
     assert loaded((tmp_path / "dump.rdb").read_bytes(), engine)[:2] == (5, 0)
     with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:

@@ -19,8 +19,7 @@ import redis
 import trio
 
 import miniredis
-from conformance.targets.processes import end, free_port, start_real
-from conformance.targets.programs import find_real_redis
+from conformance.targets.processes import end, free_port
 from conformance.wire import Hangup, RawConnection, encode
 from miniredis import DamagedFileError, HeldClock
 from miniredis.files import ServerFiles
@@ -29,6 +28,7 @@ from miniredis.journal.loading import load
 from miniredis.journal.manifest import Manifest
 from tests.cases import exhaustive_but
 
+from ...servers import is_loading, start_redis
 from ...waiting import PATIENCE, until
 from .rdb_states import new_engine, of_engine
 
@@ -169,11 +169,8 @@ def port(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
     save_snapshot(tmp_path)
     if request.param == "theirs":
         request.getfixturevalue("redis_7_0")
-        process, number = start_real(find_real_redis(), tmp_path, *SLOWLY)
-        try:
-            yield number
-        finally:
-            end(process)
+        with start_redis(tmp_path, *SLOWLY) as server:
+            yield server.port
         return
     files = {"dbfilename": "dump.rdb"}
     if request.param != "ours":
@@ -356,14 +353,6 @@ def test_a_signal_stops_a_program_that_loads_and_changes_no_file(
     assert process.returncode == 0
     assert b"received " + number.name.encode() in told
     assert contents(folder) == before
-
-
-def is_loading(port: int) -> bool:
-    try:
-        with RawConnection("127.0.0.1", port) as client:
-            return client.command("PING") == LOADING
-    except ConnectionRefusedError:
-        return False
 
 
 @pytest.mark.parametrize("kind", ["commands", "snapshot"])

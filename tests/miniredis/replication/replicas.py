@@ -11,9 +11,8 @@ from typing import Any
 import hiredis
 import redis
 
-from conformance.targets.processes import end, start_real
 from conformance.wire import encode
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, start_redis
 from tests.waiting import PATIENCE, until
 
 Address = tuple[str, int]
@@ -129,13 +128,12 @@ class RawReplica:
 def real_replica(folder: Path, master: Address, *flags: str, debug: bool = True) -> Iterator[Any]:
     """Starts a redis-server as a replica of a master; yields a client of the replica."""
     extra = ("--enable-debug-command", "yes") if debug else ()
-    process, port = start_real(find_redis_7_0(), folder, *extra, *flags)
-    try:
-        with connect(("127.0.0.1", port)) as client:
-            client.replicaof(*master)
-            yield client
-    finally:
-        end(process)
+    with (
+        start_redis(folder, *extra, *flags, program=find_redis_7_0) as server,
+        connect(("127.0.0.1", server.port)) as client,
+    ):
+        client.replicaof(*master)
+        yield client
 
 
 def info(client: Any) -> dict[str, Any]:

@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 
 from .cuts import play
 from .replicas import connect, real_replica, wait_until_up
 
 
 @pytest.fixture
-def master() -> Iterator[Any]:
-    try:
-        find_redis_7_0()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+def master(redis_7_0_program: Path) -> Iterator[Any]:
     with (
         miniredis.start(enable_debug_command="yes") as server,
         connect((server.host, server.port)) as client,

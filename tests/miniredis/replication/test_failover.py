@@ -11,8 +11,7 @@ import pytest
 import redis
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError, end, start_real
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, start_redis
 from tests.waiting import until
 
 from .masters import RawMaster
@@ -55,27 +54,20 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     if request.param == "miniredis":
         yield request.getfixturevalue("master")
         return
-    try:
-        process, port = start_real(find_redis_7_0(), tmp_path, "--repl-diskless-sync", "no")
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    try:
-        with connect(("127.0.0.1", port)) as client:
-            yield client
-    finally:
-        end(process)
+    with (
+        start_redis(tmp_path, "--repl-diskless-sync", "no", program=find_redis_7_0) as real,
+        connect(("127.0.0.1", real.port)) as client,
+    ):
+        yield client
 
 
 @pytest.fixture
 def replica(master: Any, tmp_path: Path) -> Iterator[Any]:
     """A client of a redis-server that has all data of the master."""
-    try:
-        with real_replica(tmp_path, address_of(master)) as client:
-            wait_until_up(client)
-            until(lambda: info(master)["slave0"]["state"] == "online")
-            yield client
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+    with real_replica(tmp_path, address_of(master)) as client:
+        wait_until_up(client)
+        until(lambda: info(master)["slave0"]["state"] == "online")
+        yield client
 
 
 def refusal(client: Any, command: str) -> bytes:

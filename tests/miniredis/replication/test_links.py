@@ -10,9 +10,8 @@ import pytest
 import redis
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError, end, start_real
 from conformance.wire import RawConnection, encode
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, start_redis
 from tests.waiting import until
 
 from .masters import MARK, NAME, OTHER_NAME, RawMaster, role, snapshot_of
@@ -27,14 +26,8 @@ def port(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
         with miniredis.start() as server:
             yield server.port
         return
-    try:
-        process, port = start_real(find_redis_7_0(), tmp_path)
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    try:
-        yield port
-    finally:
-        end(process)
+    with start_redis(tmp_path, program=find_redis_7_0) as real:
+        yield real.port
 
 
 @pytest.fixture

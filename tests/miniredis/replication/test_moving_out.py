@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError
 from pressure import OutcomeUnknownError, PressureError, ReliableQueue
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
 from tests.waiting import until
 
 from .replicas import address_of, info, real_replica, wait_until_up
@@ -87,11 +85,8 @@ def move(old: Any, new: Any) -> None:
     new.execute_command("REPLICAOF", "NO", "ONE")
 
 
+@pytest.mark.usefixtures("redis_7_0_program")
 def test_no_message_is_lost_when_programs_move_to_a_real_redis(tmp_path: Path) -> None:
-    try:
-        find_redis_7_0()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
     with miniredis.start() as server, server.client() as old:
         programs = Programs(server.url)
         programs.start()

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError, end, start_real
 from miniredis.engine.rdb.strings import string_or_integer
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, start_redis
 from tests.waiting import until
 
 from .replicas import Address, RawReplica, connect, info
@@ -34,16 +33,9 @@ def started(name: str, folder: Path) -> Iterator[Address]:
         with miniredis.start(repl_timeout=NEVER) as server:
             yield server.host, server.port
         return
-    try:
-        process, port = start_real(
-            find_redis_7_0(), folder, "--repl-diskless-sync", "no", "--repl-timeout", str(NEVER)
-        )
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    try:
-        yield "127.0.0.1", port
-    finally:
-        end(process)
+    flags = ("--repl-diskless-sync", "no", "--repl-timeout", str(NEVER))
+    with start_redis(folder, *flags, program=find_redis_7_0) as real:
+        yield "127.0.0.1", real.port
 
 
 @pytest.fixture(scope="module", params=["miniredis", "redis-server"])

@@ -11,9 +11,8 @@ import pytest
 import redis
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError, end, start_real
 from tests.cases import exhaustive_but
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import start_redis
 from tests.waiting import until
 
 from ..loops import started
@@ -31,11 +30,7 @@ LIBRARY = "#!lua name=lib\nredis.register_function('f', function() return 1 end)
 
 
 @pytest.fixture(params=exhaustive_but(["poll"], ["poll", "streams"]))
-def server(request: pytest.FixtureRequest) -> Iterator[miniredis.EmbeddedServer]:
-    try:
-        find_redis_7_0()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+def server(request: pytest.FixtureRequest, redis_7_0_program: Path) -> Iterator[miniredis.EmbeddedServer]:
     with started(request.param, enable_debug_command="yes", repl_ping_replica_period="1") as server:
         yield server
 
@@ -233,18 +228,17 @@ def test_writes_need_enough_replicas(master: Any, tmp_path: Path) -> None:
         master.set("k", 2)
 
 
-def test_redis_cli_saves_the_data_of_a_master(master: Any, tmp_path: Path) -> None:
+def test_redis_cli_saves_the_data_of_a_master(master: Any, redis_7_0_program: Path, tmp_path: Path) -> None:
     fill(master)
-    tool = find_redis_7_0().with_name("redis-cli")
+    tool = redis_7_0_program.with_name("redis-cli")
     if not tool.exists():
         pytest.skip("needs redis-cli")
     subprocess.run(
         [tool, "-p", str(address_of(master)[1]), "--rdb", str(tmp_path / "dump.rdb")],
         check=True, capture_output=True, timeout=60,
     )  # fmt: skip
-    process, port = start_real(find_redis_7_0(), tmp_path, "--enable-debug-command", "yes")
-    try:
-        with connect(("127.0.0.1", port)) as other:
-            assert other.dbsize() == master.dbsize()
-    finally:
-        end(process)
+    with (
+        start_redis(tmp_path, "--enable-debug-command", "yes") as real,
+        connect(("127.0.0.1", real.port)) as other,
+    ):
+        assert other.dbsize() == master.dbsize()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,10 +17,9 @@ import miniredis
 from conformance.differential.coverage import all_names, declared
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
 from conformance.differential.requests import request
-from conformance.targets.processes import NoRealRedisError, end, free_port, launch, start_real
 from conformance.wire import RawConnection
 from tests.cases import exhaustive_but
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, start_redis
 from tests.waiting import until
 
 from ..loops import started
@@ -44,17 +42,12 @@ def master(tmp_path: Path) -> Iterator[redis.Redis]:
     """A real redis-server."""
     folder = tmp_path / "master"
     folder.mkdir()
-    try:
-        process, port = start_real(
-            find_redis_7_0(), folder, "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0"
-        )
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    try:
-        with redis.Redis("127.0.0.1", port) as client:
-            yield client
-    finally:
-        end(process)
+    flags = ("--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0")
+    with (
+        start_redis(folder, *flags, program=find_redis_7_0) as server,
+        redis.Redis("127.0.0.1", server.port) as client,
+    ):
+        yield client
 
 
 @contextmanager
@@ -158,42 +151,28 @@ def play(master: redis.Redis, seed: int, turns: int) -> None:
 
 
 def test_a_master_that_is_killed_and_comes_back_is_followed_again(tmp_path: Path) -> None:
-    try:
-        program, port = find_redis_7_0(), free_port()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    words = [str(program), "--port", str(port), "--dir", str(tmp_path), "--repl-diskless-sync-delay", "0"]
-    process = launch(words)
-    try:
-        with redis.Redis(port=port) as master:
-            until(lambda: answers(master))
-            master.set("k", "before")
-            with replica_of(master) as replica:
-                wait_until_up(replica)
-                until(lambda: master.info("persistence")["rdb_bgsave_in_progress"] == 0)
-                master.save()
-                master.set("k", "lost")
-                wait_until_caught_up(master, replica)
-                os.kill(process.pid, signal.SIGKILL)
-                process.wait()
-                until(lambda: info(replica)["master_link_status"] == "down")
-                assert replica.get("k") == b"lost"
-                process = launch(words)
-                until(lambda: replica.get("k") == b"before", "the master's data are back")
-                wait_until_up(replica)
-    finally:
-        end(process)
+    flags = ("--repl-diskless-sync-delay", "0")
+    with (
+        start_redis(tmp_path, *flags, program=find_redis_7_0) as server,
+        redis.Redis(port=server.port) as master,
+    ):
+        master.set("k", "before")
+        with replica_of(master) as replica:
+            wait_until_up(replica)
+            until(lambda: master.info("persistence")["rdb_bgsave_in_progress"] == 0)
+            master.save()
+            master.set("k", "lost")
+            wait_until_caught_up(master, replica)
+            server.stop()
+            until(lambda: info(replica)["master_link_status"] == "down")
+            assert replica.get("k") == b"lost"
+            server.start()
+            until(lambda: replica.get("k") == b"before", "the master's data are back")
+            wait_until_up(replica)
 
 
 def has(client: redis.Redis, key: str, value: bytes) -> bool:
     return bool(client.get(key) == value)
-
-
-def answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "garbage"])

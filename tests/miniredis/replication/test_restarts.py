@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import miniredis
-from conformance.targets.processes import NoRealRedisError, end, start_real
-from tests.miniredis.replication.redis_7_0 import find_redis_7_0
+from tests.servers import find_redis_7_0, flags_of, start_redis
 from tests.waiting import until
 
 from .masters import NAME, RawMaster, snapshot_of
@@ -36,16 +35,11 @@ class Program:
             ):
                 yield client
             return
-        flags = [word for name, value in directives.items() for word in (f"--{name}", value)]
-        try:
-            process, port = start_real(find_redis_7_0(), self.folder, *flags)
-        except NoRealRedisError as error:
-            pytest.skip(str(error))
-        try:
-            with connect(("127.0.0.1", port)) as client:
-                yield client
-        finally:
-            end(process)
+        with (
+            start_redis(self.folder, *flags_of(directives), program=find_redis_7_0) as real,
+            connect(("127.0.0.1", real.port)) as client,
+        ):
+            yield client
 
 
 @pytest.fixture(params=["miniredis", "redis-server"])

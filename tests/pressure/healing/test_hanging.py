@@ -10,7 +10,8 @@ import redis
 import miniredis
 from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
-from tests.pressure.conftest import Server, until
+from tests.pressure.conftest import until
+from tests.servers import RealServer
 from tests.tools.chaos.front import Front
 
 from .conftest import JOBS
@@ -66,7 +67,7 @@ def test_a_lease_is_renewed_though_a_connection_hangs(
 @pytest.mark.slow
 @pytest.mark.parametrize("flavour", MAKERS)
 def test_a_lease_on_a_real_redis_lasts_though_a_connection_hangs(
-    flavour: str, start_server: Callable[..., Server]
+    flavour: str, start_server: Callable[..., RealServer]
 ) -> None:
     server = start_server()
     address = Address(server.url, "a server of the test's own")

@@ -11,11 +11,10 @@ import pytest
 import redis
 
 from conformance.clients.flavours import MAKERS
-from conformance.targets import NoRealRedisError
 from pressure import OutcomeUnknownError, Queue, ServerReplyError
-from tests.pressure.conftest import Server, Task, execute, invariant, until, waiting
-from tests.pressure.sentinels_and_clusters import Watched, after_failover, answers, watched
-from tests.pressure.test_restarts import Durable
+from tests.pressure.conftest import Task, execute, invariant, until, waiting
+from tests.pressure.sentinels_and_clusters import Watched, after_failover, watched
+from tests.servers import RealServer, answers
 
 from .conftest import JOBS, SOON, set_looks
 
@@ -23,27 +22,10 @@ Run = Callable[[Callable[[], Any]], Task]
 
 
 @pytest.fixture
-def durable(tmp_path: Path) -> Iterator[Durable]:
-    """A server that keeps its data when it is started again."""
-    try:
-        server = Durable(tmp_path)
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    try:
-        until(lambda: answers(server.port), "did it start")
-        yield server
-    finally:
-        server.stop()
-
-
-@pytest.fixture
 def group(tmp_path: Path) -> Iterator[Watched]:
     """A master, its replica, and sentinels."""
-    try:
-        with watched(tmp_path) as made:
-            yield made
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
+    with watched(tmp_path) as made:
+        yield made
 
 
 def queues(stack: contextlib.ExitStack, url: str) -> dict[str, Any]:
@@ -55,7 +37,7 @@ def queues(stack: contextlib.ExitStack, url: str) -> dict[str, Any]:
     return made
 
 
-def test_who_waited_while_the_server_was_started_again_goes_on(durable: Durable, task: Run) -> None:
+def test_who_waited_while_the_server_was_started_again_goes_on(durable: RealServer, task: Run) -> None:
     with contextlib.ExitStack() as stack, redis.Redis(port=durable.port) as raw:
         made = queues(stack, durable.url)
         gets = [task(queue.get) for queue in made.values()]
@@ -72,7 +54,7 @@ def test_who_waited_while_the_server_was_started_again_goes_on(durable: Durable,
             invariant(raw, name)
 
 
-def test_a_block_ends_well_though_the_server_was_started_again(durable: Durable) -> None:
+def test_a_block_ends_well_though_the_server_was_started_again(durable: RealServer) -> None:
     with contextlib.ExitStack() as stack, redis.Redis(port=durable.port) as raw:
         made = queues(stack, durable.url)
         for queue in made.values():
@@ -88,7 +70,7 @@ def test_a_block_ends_well_though_the_server_was_started_again(durable: Durable)
             invariant(raw, name)
 
 
-def test_the_roles_of_those_who_died_before_a_restart_are_freed_after_it(durable: Durable) -> None:
+def test_the_roles_of_those_who_died_before_a_restart_are_freed_after_it(durable: RealServer) -> None:
     with contextlib.ExitStack() as stack, redis.Redis(port=durable.port) as raw:
         made = queues(stack, durable.url)
         for name, queue in made.items():
@@ -110,7 +92,9 @@ def leave_dead(raw: redis.Redis, name: str) -> None:
     raw.lmove(root, f"{root}:unacked", "RIGHT", "LEFT")
 
 
-def test_the_roles_of_the_dead_are_freed_on_a_promoted_replica(start_server: Callable[..., Server]) -> None:
+def test_the_roles_of_the_dead_are_freed_on_a_promoted_replica(
+    start_server: Callable[..., RealServer],
+) -> None:
     master, replica = start_server(), start_server("--repl-diskless-sync-delay", "0")
     with (
         contextlib.ExitStack() as stack,

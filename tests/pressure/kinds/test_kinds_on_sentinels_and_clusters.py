@@ -52,7 +52,7 @@ def disconnecting(queue: Any) -> Iterator[None]:
         queue.disconnect()
 
 
-pytestmark = pytest.mark.usefixtures("redis_server")
+pytestmark = pytest.mark.usefixtures("redis_program")
 
 
 @pytest.fixture(params=MAKERS)
