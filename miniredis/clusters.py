@@ -19,6 +19,7 @@ from .engine.cluster.slots import key_slot
 from .engine.cluster.topology import Topology
 from .engine.conditions import PausedBy
 from .engine.replication.failover import UNTIL_IT_IS_OVER
+from .failure_schedules import FailureSchedule
 from .server import LoopChoice
 from .server_groups import Group, check_counts
 from .slot_moves import SlotMove
@@ -195,6 +196,10 @@ class Cluster(Group[ClusterNode]):
             raise ValueError(f"{node!r} is down")
         self._call(self._fail_over, replica, False)
         return replica
+
+    def schedule(self, seed: int) -> FailureSchedule:
+        """Failures that a seed decides: a ``step`` kills or restarts a node, moves slots or fails over."""
+        return FailureSchedule(self, seed)
 
     def reset(self) -> None:
         """Removes every key of every node; slots and roles stay."""

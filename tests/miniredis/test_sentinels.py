@@ -238,3 +238,16 @@ def test_wrong_numbers_are_refused() -> None:
         miniredis.sentinel(sentinels=0)
     with pytest.raises(ValueError, match="port is different for each server"):
         miniredis.sentinel(port=6379)
+
+
+def test_the_fixture_has_a_primary_a_replica_and_three_sentinels(
+    miniredis_sentinel: miniredis.Sentinels,
+) -> None:
+    assert (len(miniredis_sentinel.servers), len(miniredis_sentinel.sentinels)) == (2, 3)
+    client = miniredis_sentinel.client()
+    client.set("k", "v")
+    miniredis_sentinel.wait_for_replicas()
+    former = miniredis_sentinel.primary
+    miniredis_sentinel.kill(former)
+    assert miniredis_sentinel.failover() is not former
+    assert client.get("k") == b"v"
