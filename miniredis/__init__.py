@@ -18,20 +18,22 @@ that use a directory.
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .clock import HeldClock
-from .cluster_nodes import ClusterNode
-from .clusters import Cluster, cluster
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
 from .journal.damage import DamagedFileError
-from .sentinels import Sentinels, sentinel
 from .server import Server, serve
-from .spawning import SpawnedServer, spawn
 
-if sys.platform != "win32":
-    from .shared import join
+if TYPE_CHECKING:
+    from .cluster_nodes import ClusterNode
+    from .clusters import Cluster, cluster
+    from .sentinels import Sentinels, sentinel
+    from .spawning import SpawnedServer, spawn
+
+    if sys.platform != "win32":
+        from .shared import join
 
 __all__ = [
     "VERSION",
@@ -56,7 +58,22 @@ __all__ = [
 ]
 
 
+IMPORTED_LATER = {
+    "ClusterNode": ".cluster_nodes",
+    "Cluster": ".clusters",
+    "cluster": ".clusters",
+    "Sentinels": ".sentinels",
+    "sentinel": ".sentinels",
+    "SpawnedServer": ".spawning",
+    "spawn": ".spawning",
+    **({} if sys.platform == "win32" else {"join": ".shared"}),
+}
+"""Names whose modules are imported when they are asked for, as most programs ask for none of them."""
+
+
 def __getattr__(name: str) -> Any:
-    if name == "faults":  # imported when it is asked for: most servers have none
+    if name == "faults":  # likewise
         return import_module(".faults", __name__)
+    if module := IMPORTED_LATER.get(name):
+        return getattr(import_module(module, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

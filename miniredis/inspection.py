@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .contents import Contents, Entry, entry_of
+from .assertions import Assertions
+from .contents import Entry, entry_of
 from .engine.own_requests import run_own
 from .recordings import Recording
 
@@ -47,7 +48,7 @@ class Snapshot:
         self._keyspace = keyspace
 
 
-class Inspected(Contents):
+class Inspected(Assertions):
     """What a test sees of a server. All methods may be called from any thread."""
 
     _runner: TickRunner

@@ -18,7 +18,8 @@ import redis
 
 from conformance.targets import NotInstalledError, Target, target_named
 
-from .contents import Contents, Entry
+from .assertions import Assertions
+from .contents import Entry
 from .handle import Place
 from .inspection import BlockedClient
 from .remote import RemoteServer
@@ -115,7 +116,7 @@ def fresh(real: RealServer, request: pytest.FixtureRequest) -> Iterator[RealServ
     yield real
 
 
-class RealServer(RemoteServer, Contents):
+class RealServer(RemoteServer, Assertions):
     """A real Redis, with those parts of the handle of miniredis that it can have.
 
     The others (``ONLY_MINIREDIS``) skip the test that asks for them.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Self
+from types import NoneType
+from typing import TYPE_CHECKING, Final, Self
 
 from .arguments import kind
 from .engine.fault_rules import Fault, FaultRule
@@ -39,6 +40,18 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<Rule {self._rule}: met {self.met} times>"
+
+
+CONDITIONS: Final[dict[str, tuple[tuple[type, ...], str]]] = {
+    "command": ((str,), "a str"),
+    "key": ((str, bytes, NoneType), "a str, bytes or None"),
+    "client": ((str, bytes, int, NoneType), "a str, an int or None"),
+    "after": ((int,), "an int"),
+    "times": ((int, NoneType), "an int or None"),
+    "probability": ((int, float), "a number"),
+    "seed": ((int,), "an int"),
+}
+"""The types of the arguments of ``Faults.add``."""
 
 
 class Faults:
@@ -81,7 +94,7 @@ class Faults:
             seed: decides which ones; the same ones for the same seed.
 
         Raises:
-            TypeError: ``then`` is no fault.
+            TypeError: ``then`` is no fault, or a condition is of another type.
             ValueError: there is no such command, a number is out of range, or a rule for connections has a
                 command, a key or a client.
         """
@@ -89,6 +102,18 @@ class Faults:
             from .faults import error  # few servers have faults
 
             then = error(then)
+        given = {
+            "command": command,
+            "key": key,
+            "client": client,
+            "after": after,
+            "times": times,
+            "probability": probability,
+            "seed": seed,
+        }
+        for name, (types, told) in CONDITIONS.items():
+            if not isinstance(given[name], types):
+                raise TypeError(f"{name} must be {told}, not {kind(given[name])}")
         if not hasattr(then, "act"):
             raise TypeError(f"then must be a fault of miniredis.faults or a str, not {kind(then)}")
         rule = FaultRule(
@@ -120,3 +145,6 @@ class Faults:
 
     def __len__(self) -> int:
         return len(self._runner.engine.rules.all)
+
+    def __repr__(self) -> str:
+        return f"<Faults {[*self]}>"

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from .arguments import DirectiveValue, check_loop, checked_config
+from .assertions import Assertions
 from .clock import ClockChoice, HeldClock, chosen
-from .contents import Contents, Entry
+from .contents import Entry
 from .forks import leave_to_parent_on_fork
 from .handle import Place
 from .inspection import BlockedClient, Snapshot
@@ -307,7 +308,7 @@ class RemoteSnapshot(Snapshot):
         weakref.finalize(self, child.forget, reference.number)
 
 
-class SpawnedServer(RemoteServer, Contents):
+class SpawnedServer(RemoteServer, Assertions):
     """A server in a process of its own; ``spawn`` makes it. It has what the handle of ``start`` has.
 
     ``stop``, or leaving its ``with`` block, ends the process. All methods but ``stop`` raise ``RuntimeError``

@@ -424,6 +424,9 @@ def test_a_server_without_rules_is_quiet_again(server: Any) -> None:
         ({"then": "ERR\r\n+OK"}, ValueError, "one line"),
         ({"then": ""}, ValueError, "one line"),
         ({"then": "ERR", "after": -1}, ValueError, "count requests"),
+        ({"then": "ERR", "after": "1"}, TypeError, "after must be an int, not str"),
+        ({"then": "ERR", "command": b"get"}, TypeError, "command must be a str, not bytes"),
+        ({"then": "ERR", "client": 3.5}, TypeError, "client must be a str, an int or None, not float"),
     ],
 )
 def test_what_is_no_rule_is_refused(
