@@ -129,13 +129,17 @@ class Launch:
         self.server.set_result(server)
 
     def _run(self) -> None:
+        fault = None
         try:
             trio.run(self._serve, clock=TrioClock())
         except BaseException as error:
-            if self.server.done():
-                if error is self.server.result().failure:
-                    return  # the log tells of it
-                raise
-            self.server.set_exception(error)
-        finally:
-            self._when_over()
+            fault = error
+        self._when_over()  # first, so that who hears why there is no server can begin another one
+        if fault is not None:
+            self._tell(fault)
+
+    def _tell(self, fault: BaseException) -> None:
+        if not self.server.done():
+            self.server.set_exception(fault)
+        elif fault is not self.server.result().failure:  # of that the log tells
+            raise fault

@@ -14,10 +14,12 @@ import pytest
 import redis
 
 import miniredis
+from miniredis.arguments import checked_config
+from miniredis.embedded import Launch
 from miniredis.shared import FAREWELL, LOCK, SERVERS, SOCKET, locked
 from pressure import error_replies
 from tests.forks import open_in
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 KEPT = {"appendonly": "yes", "appendfsync": "always"}
 NOT_KEPT = {"appendonly": "no", "appendfsync": "everysec"}
@@ -113,6 +115,16 @@ def test_a_start_that_fails_is_told_to_everybody_and_tried_again(folder: Path) -
             with pytest.raises(BlockingIOError, match=str(folder)):
                 miniredis.join(folder)
     assert miniredis.join(folder)
+
+
+def test_a_start_that_fails_is_over_before_anybody_hears_of_it(tmp_path: Path) -> None:
+    config = checked_config("start", {"unixsocket": str(tmp_path / "no folder" / "socket"), "port": 0})
+    was_told: list[bool] = []
+    launch = Launch(lambda: was_told.append(launch.server.done()), config=config)
+    launch.begin()
+    with pytest.raises(OSError, match="no folder"):
+        launch.server.result(PATIENCE)
+    assert was_told == [False]
 
 
 def test_damaged_data_are_not_served(folder: Path) -> None:
