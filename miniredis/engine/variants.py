@@ -312,21 +312,24 @@ def checks_before_key(handler: Handler) -> Handler:
     return run
 
 
-def counts_after_checks(handler: Handler) -> Handler:
-    """BITCOUNT, which does the same."""
+def counts_after_checks(handler: Handler, least: int) -> Handler:
+    """BITCOUNT, which does the same; with a range it has at least so many words."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        for place in args[2:4] if len(args) > 3 else ():
-            read_integer(place)
-        if len(args) not in {2, 4, 5} or (args[4:] and args[4].upper() not in {b"BIT", b"BYTE"}):
+        if len(args) > 5 or 2 < len(args) < least:
             raise CommandError(SYNTAX)
-        return handler(session, args)
+        for place in args[2:4]:
+            read_integer(place)
+        if len(args) == 5 and args[4].upper() not in {b"BIT", b"BYTE"}:
+            raise CommandError(SYNTAX)
+        return handler(session, [*args, b"-1"] if len(args) == 3 else args)
 
     return run
 
 
 wrap_in_versions("7.4+ valkey-8.1+", "bitpos", checks_before_key)
-wrap_in_versions("7.4+ valkey-8.1+", "bitcount", counts_after_checks)
+wrap_in_versions("7.4+", "bitcount", partial(counts_after_checks, least=4))
+wrap_in_versions("valkey-8.1+", "bitcount", partial(counts_after_checks, least=3))
 
 
 def with_more_words(handler: Handler) -> Handler:
