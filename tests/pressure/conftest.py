@@ -200,8 +200,12 @@ class Task:
         return self._result[0]
 
 
+StartTask = Callable[[Callable[[], Any]], Task]
+"""Makes a call on a thread of its own; the fixture ``task``."""
+
+
 @pytest.fixture
-def task() -> Iterator[Callable[[Callable[[], Any]], Task]]:
+def task() -> Iterator[StartTask]:
     """Runs a call on a thread."""
     tasks: list[Task] = []
 
@@ -245,6 +249,19 @@ def cli(redis_url: str, fork_server: ForkServer) -> Iterator[Callable[..., subpr
 
 
 PREFIX = "__pressure__:"
+JOBS = PREFIX + "jobs"
+"""The key of the queue ``jobs``; those of its roles and counters begin with it."""
+
+
+DEAD = b"host:1:01234567/1/1"
+"""The id of a holder that is dead: it has no connection."""
+
+
+def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
+    """A role is held by a client with this id, or by one that has not written its id yet, for None."""
+    raw.rpop(f"{JOBS}:{role}_free")
+    if holder is not None:
+        raw.set(f"{JOBS}:{role}", holder)
 
 
 def roles_free(raw: redis.Redis, name: str = "jobs") -> bool:

@@ -17,11 +17,8 @@ import pressure.trio
 from pressure import Queue
 
 from ..waiting import until
-from .conftest import PREFIX, invariant, server_fixture, wait_long
+from .conftest import JOBS, invariant, server_fixture, wait_long
 from .coroutines import COROUTINES, AnyQueue, blocked, cancelled_while_blocked, running
-
-JOBS = PREFIX + "jobs"
-
 
 server_address = server_fixture("embedded_server", "real_server")
 

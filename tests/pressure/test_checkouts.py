@@ -17,13 +17,9 @@ from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.identity import connection_in
 from pressure.protocol import length
 
-from .conftest import PREFIX, ROOT, Task, invariant, server_fixture, until, waiting
+from .conftest import JOBS, ROOT, StartTask, invariant, server_fixture, until, waiting
 from .loops import live, ours, play
 from .loops import until as come
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
-
 
 server_address = server_fixture("embedded_server", "real_server")
 
@@ -92,7 +88,7 @@ def test_a_block_whose_connection_was_lost_while_idle_is_settled_on_a_fresh_one(
 
 
 def test_a_hold_is_over_when_its_connection_is_lost_during_an_operation(
-    flavour: str, redis_url: str, raw: redis.Redis, task: Start
+    flavour: str, redis_url: str, raw: redis.Redis, task: StartTask
 ) -> None:
     before = set(live())
 

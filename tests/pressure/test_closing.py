@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import redis
@@ -16,10 +15,8 @@ from pressure import (
     QueueInUseError,
 )
 
-from .conftest import OPERATIONS, PREFIX, Task, invariant, until, waiting
+from .conftest import JOBS, OPERATIONS, StartTask, invariant, until, waiting
 
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
 Make = Callable[..., Queue]
 
 
@@ -46,7 +43,9 @@ def test_a_put_on_a_closed_queue_fails_at_once(queue: Queue, raw: redis.Redis, o
         queue.put(b"v", overfill=overfill)
 
 
-def test_a_put_that_waits_for_its_role_sees_the_close(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_a_put_that_waits_for_its_role_sees_the_close(
+    queue: Queue, raw: redis.Redis, task: StartTask
+) -> None:
     queue.create()
     raw.rpop(f"{JOBS}:producer_free")
     put = task(lambda: queue.put(b"v"))
@@ -71,7 +70,7 @@ def test_a_closed_queue_delivers_the_values_it_still_has(queue: Queue, raw: redi
 
 
 def test_a_waiting_get_sees_the_close_and_leaves_both_marks(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create()
     get = task(queue.get)
@@ -85,7 +84,7 @@ def test_a_waiting_get_sees_the_close_and_leaves_both_marks(
 
 @pytest.mark.parametrize("value_first", [True, False])
 def test_a_waiting_get_loses_no_value_when_the_queue_is_closed(
-    queue: Queue, raw: redis.Redis, task: Start, value_first: bool
+    queue: Queue, raw: redis.Redis, task: StartTask, value_first: bool
 ) -> None:
     queue.create()
     get = task(queue.get)
@@ -104,7 +103,7 @@ def test_a_waiting_get_loses_no_value_when_the_queue_is_closed(
 
 @pytest.mark.parametrize("name", ["put", "get", "close", "wait_closed"])
 def test_a_waiting_operation_ends_when_the_queue_is_deleted(
-    make: Make, raw: redis.Redis, task: Start, name: str
+    make: Make, raw: redis.Redis, task: StartTask, name: str
 ) -> None:
     queue = make()
     queue.create(1)
@@ -126,7 +125,7 @@ def test_a_waiting_operation_ends_when_the_queue_is_deleted(
 
 @pytest.mark.parametrize("name", ["put", "get", "close"])
 def test_a_wait_for_a_role_ends_when_the_queue_is_deleted(
-    queue: Queue, raw: redis.Redis, task: Start, name: str
+    queue: Queue, raw: redis.Redis, task: StartTask, name: str
 ) -> None:
     queue.create()
     raw.delete(f"{JOBS}:producer_free", f"{JOBS}:consumer_free")
@@ -169,7 +168,7 @@ def test_a_delete_that_timed_out_is_finished_by_another(queue: Queue, raw: redis
     assert raw.keys() == []
 
 
-def test_two_deletes_at_once_leave_no_key(make: Make, raw: redis.Redis, task: Start) -> None:
+def test_two_deletes_at_once_leave_no_key(make: Make, raw: redis.Redis, task: StartTask) -> None:
     queue = make()
     queue.create()
     raw.rpop(f"{JOBS}:producer_free")
@@ -183,7 +182,7 @@ def test_two_deletes_at_once_leave_no_key(make: Make, raw: redis.Redis, task: St
 
 
 def test_wait_closed_waits_until_the_queue_is_closed_or_the_timeout_ends(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create()
     assert queue.wait_closed(timeout=0.05) is False
@@ -197,7 +196,7 @@ def test_wait_closed_waits_until_the_queue_is_closed_or_the_timeout_ends(
 
 
 def test_wait_closed_sees_the_close_although_other_clients_pop_the_marks(
-    queue: Queue, raw: redis.Redis, task: Start, redis_url: str
+    queue: Queue, raw: redis.Redis, task: StartTask, redis_url: str
 ) -> None:
     queue.create()
     wait = task(queue.wait_closed)

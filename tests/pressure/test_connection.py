@@ -32,17 +32,14 @@ from pressure.sockets import Opened
 from tests.servers import RealServer
 
 from .conftest import (
-    PREFIX,
-    Task,
+    JOBS,
+    StartTask,
     execute,
     invariant,
     roles_free,
     until,
     waiting,
 )
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
@@ -94,7 +91,7 @@ def test_every_operation_reports_an_unreachable_server(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["get", "put", "wait_closed"])
 def test_an_operation_whose_server_dies_while_it_waits_reports_an_unknown_outcome(
-    start_server: Callable[[], RealServer], task: Start, name: str
+    start_server: Callable[[], RealServer], task: StartTask, name: str
 ) -> None:
     server = start_server()
     with Queue("jobs", url=server.url) as queue, redis.Redis(port=server.port) as look:
@@ -120,7 +117,7 @@ def test_operations_work_again_when_the_server_is_back(queue: Queue, raw: redis.
 
 
 def test_a_connection_killed_during_a_wait_is_reported_and_not_retried(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create()
     get = task(queue.get)

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import redis
@@ -17,16 +16,14 @@ from pressure import (
 from pressure.driver import Driver
 
 from .conftest import (
-    Task,
+    StartTask,
     invariant,
     wait_long,
     waiting,
 )
 
-Start = Callable[[Callable[[], Any]], Task]
 
-
-def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create()
 
     def interrupt() -> None:
@@ -43,7 +40,7 @@ def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task
 def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     queue: Queue,
     raw: redis.Redis,
-    task: Start,
+    task: StartTask,
     make: Callable[..., Queue],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -71,7 +68,7 @@ def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     invariant(raw)
 
 
-def test_ctrl_c_ends_a_long_wait_at_once(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_ctrl_c_ends_a_long_wait_at_once(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     wait_long(queue)
     queue.create()
 

@@ -14,18 +14,7 @@ from pressure import CodecError, Queue, QueueDoesNotExistError, QueueEmptyError
 from pressure.identity import process_in, unmarked
 from pressure.pool import HOLDS
 
-from .conftest import PREFIX, Task, execute, waiting
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
-DEAD = b"host:1:01234567/1/1"
-
-
-def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
-    raw.rpop(f"{JOBS}:{role}_free")
-    if holder is not None:
-        raw.set(f"{JOBS}:{role}", holder)
-
+from .conftest import DEAD, JOBS, StartTask, execute, take, waiting
 
 # Looks
 
@@ -141,7 +130,7 @@ def test_the_doctor_reports_each_problem(queue: Queue, raw: redis.Redis, ill: st
 
 
 def test_the_doctor_reports_a_full_queue_whose_last_consumer_is_not_connected(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     queue.put(b"1")
@@ -161,7 +150,7 @@ def test_the_doctor_reports_a_full_queue_whose_last_consumer_is_not_connected(
 
 
 def test_the_doctor_reports_a_waiting_consumer_whose_last_producer_is_not_connected(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     raw.set(f"{JOBS}:producer", DEAD)

@@ -15,10 +15,9 @@ import pressure.aio
 import pressure.trio
 from pressure import QueueEmptyError
 
-from .conftest import PREFIX, invariant, server_fixture, until
+from .conftest import JOBS, invariant, server_fixture, until
 from .coroutines import COROUTINES, AnyQueue, cancelled_while_blocked
 
-JOBS = PREFIX + "jobs"
 server_address = server_fixture("embedded_server", "real_server")
 
 

@@ -12,15 +12,12 @@ import redis
 import pressure
 from pressure import Queue, QueueDoesNotExistError
 
-from .conftest import Task, waiting
-
-Start = Callable[[Callable[[], Any]], Task]
-
+from .conftest import StartTask, waiting
 
 Make = Callable[..., Queue]
 
 
-def test_join_waits_until_everything_is_taken_and_finished(queue: Queue, task: Start) -> None:
+def test_join_waits_until_everything_is_taken_and_finished(queue: Queue, task: StartTask) -> None:
     queue.create()
     queue.put_many([b"1", b"2"])
     joining = task(queue.join)
@@ -67,7 +64,7 @@ class SlowToDecode:
 
 @pytest.mark.parametrize("get", [Queue.get, lambda queue: queue.get_many(2)], ids=["get", "get_many"])
 def test_join_waits_for_a_value_that_is_on_its_way_to_the_caller(
-    make: Make, task: Start, get: Callable[[Queue], Any]
+    make: Make, task: StartTask, get: Callable[[Queue], Any]
 ) -> None:
     codec = SlowToDecode()
     queue = make(codec=codec)
@@ -83,7 +80,7 @@ def test_join_waits_for_a_value_that_is_on_its_way_to_the_caller(
     assert queue.join(timeout=5) is True
 
 
-def test_join_does_not_wait_for_a_get_that_waits(queue: Queue, task: Start, raw: redis.Redis) -> None:
+def test_join_does_not_wait_for_a_get_that_waits(queue: Queue, task: StartTask, raw: redis.Redis) -> None:
     queue.create()
     getting = task(queue.get)
     waiting(raw)
@@ -93,7 +90,7 @@ def test_join_does_not_wait_for_a_get_that_waits(queue: Queue, task: Start, raw:
         getting.result()
 
 
-def test_join_ends_when_the_queue_is_deleted(queue: Queue, make: Make, task: Start) -> None:
+def test_join_ends_when_the_queue_is_deleted(queue: Queue, make: Make, task: StartTask) -> None:
     queue.create()
     queue.put(b"v")
     joining = task(queue.join)

@@ -12,9 +12,8 @@ import redis
 from pressure import BackupQueue, MalformedQueueError, PressureWarning, Queue, QueueFullError, ReliableQueue
 from pressure.protocol.numbers import number_in
 
-from .conftest import invariant
+from .conftest import JOBS, invariant
 
-JOBS = "__pressure__:jobs"
 COUNTERS = [f"{who}_{what}" for who in ("produced", "consumed") for what in ("messages", "bytes")]
 FORGED = (b"abc", b"9" * 5000, b"1_0", b" 7", b"\xff", b"", b"1e3", b"nan")
 

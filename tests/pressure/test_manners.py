@@ -15,9 +15,8 @@ import trio
 import pressure
 from pressure import Queue, QueueAlreadyExistsError
 
-from .conftest import PREFIX, invariant
+from .conftest import JOBS, invariant
 
-JOBS = PREFIX + "jobs"
 Make = Callable[..., Queue]
 
 

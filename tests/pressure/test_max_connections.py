@@ -17,12 +17,9 @@ from pressure.polling import as_poll, replies_to_wait
 from pressure.protocol.commands import blocking
 from pressure.protocol.operation import Wait
 
-from .conftest import PREFIX, Task, invariant, server_fixture, waiting
+from .conftest import JOBS, StartTask, invariant, server_fixture, waiting
 from .conftest import until as come
 from .loops import cancelled, live, ours, play, together, until
-
-JOBS = PREFIX + "jobs"
-
 
 server_address = server_fixture("embedded_server", "real_server")
 
@@ -151,7 +148,7 @@ def test_a_connection_that_others_use_and_lose_is_lost_for_all(
 
 
 def test_an_operation_that_is_broken_off_does_not_give_up_the_turn_of_another(
-    redis_url: str, task: Callable[[Callable[[], Any]], Task]
+    redis_url: str, task: StartTask
 ) -> None:
     """The replies on a connection that two operations use at once would go to the wrong one."""
     queue = Queue("jobs", url=redis_url, max_connections=1)

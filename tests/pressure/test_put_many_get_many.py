@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import redis
@@ -19,10 +18,7 @@ from pressure import (
 )
 from pressure.protocol import scripts
 
-from .conftest import PREFIX, Task, invariant, roles_free, waiting
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
+from .conftest import JOBS, StartTask, invariant, roles_free, waiting
 
 
 def numbers(count: int) -> list[bytes]:
@@ -49,7 +45,7 @@ def test_put_many_without_values_sends_nothing(queue: Queue, raw: redis.Redis) -
     assert not raw.exists(f"{JOBS}:producer")
 
 
-def test_put_many_waits_for_room_as_often_as_needed(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_put_many_waits_for_room_as_often_as_needed(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create(3)
     put = task(lambda: queue.put_many(numbers(20)))
     got: list[bytes] = []
@@ -73,7 +69,7 @@ def test_put_many_splits_values_that_do_not_fit_into_one_script(
 
 
 def test_no_other_producer_puts_between_the_values_of_put_many(
-    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: Start
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     many = task(lambda: queue.put_many([b"1", b"2", b"3"]))
@@ -101,7 +97,7 @@ def test_the_error_for_a_full_queue_says_how_many_values_were_put(queue: Queue, 
 
 
 def test_a_delete_during_put_many_is_an_error_that_says_how_many_were_put(
-    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: Start
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     put = task(lambda: queue.put_many(numbers(3)))
@@ -114,7 +110,7 @@ def test_a_delete_during_put_many_is_an_error_that_says_how_many_were_put(
 
 
 def test_a_role_lost_during_put_many_is_an_error_that_says_how_many_were_put(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     put = task(lambda: queue.put_many(numbers(3)))
@@ -129,7 +125,7 @@ def test_a_role_lost_during_put_many_is_an_error_that_says_how_many_were_put(
     assert raw.llen(f"{JOBS}:producer_free") == 0
 
 
-def test_get_many_waits_for_the_first_value_only(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_get_many_waits_for_the_first_value_only(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create()
     get = task(lambda: queue.get_many(10))
     waiting(raw)

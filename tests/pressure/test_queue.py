@@ -22,10 +22,8 @@ from pressure import (
 )
 from pressure.keys import Keys
 
-from .conftest import OPERATIONS, PREFIX, Task, invariant, roles_free, waiting
+from .conftest import JOBS, OPERATIONS, StartTask, invariant, roles_free, waiting
 
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
 Make = Callable[..., Queue]
 
 
@@ -124,7 +122,7 @@ def test_names_are_any_bytes(make: Make, raw: redis.Redis, name: Any) -> None:
     assert raw.keys() == []
 
 
-def test_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: Start) -> None:
+def test_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: StartTask) -> None:
     queue = make()
     queue.create()
     queue.put(b"v")
@@ -134,7 +132,7 @@ def test_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: St
     assert raw.get(f"{JOBS}:consumer") != raw.get(f"{JOBS}:producer")
 
 
-def test_a_put_waits_for_room(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_a_put_waits_for_room(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create(1)
     queue.put(b"1")
     invariant(raw)
@@ -147,7 +145,7 @@ def test_a_put_waits_for_room(queue: Queue, raw: redis.Redis, task: Start) -> No
     invariant(raw)
 
 
-def test_a_get_waits_for_a_value(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_a_get_waits_for_a_value(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create(1)
     get = task(queue.get)
     waiting(raw)
@@ -157,7 +155,7 @@ def test_a_get_waits_for_a_value(queue: Queue, raw: redis.Redis, task: Start) ->
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
-def test_an_operation_waits_for_its_role(queue: Queue, raw: redis.Redis, task: Start, role: str) -> None:
+def test_an_operation_waits_for_its_role(queue: Queue, raw: redis.Redis, task: StartTask, role: str) -> None:
     queue.create()
     queue.put(b"0")
     raw.rpop(f"{JOBS}:{role}_free")
@@ -296,7 +294,7 @@ def put_numbers(queue: Queue, numbers: Iterable[int]) -> None:
         queue.put(b"%d" % number)
 
 
-def test_threads_share_one_object(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_threads_share_one_object(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create(3)
     producers = [task(partial(put_numbers, queue, range(start, start + 50))) for start in (0, 100, 200)]
     got: list[bytes] = []
@@ -311,7 +309,7 @@ def test_threads_share_one_object(queue: Queue, raw: redis.Redis, task: Start) -
 
 
 def test_an_operation_can_be_stopped_and_gives_its_role_back(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     class StoppedError(Exception):
         pass

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import redis
 
@@ -15,13 +12,7 @@ from pressure import (
     ServerReplyError,
 )
 
-from .conftest import OPERATIONS, PREFIX, Task, execute, invariant, roles_free, waiting
-
-JOBS = PREFIX + "jobs"
-
-
-Start = Callable[[Callable[[], Any]], Task]
-
+from .conftest import JOBS, OPERATIONS, StartTask, execute, invariant, roles_free, waiting
 
 WRONG_TYPES = [
     (key, name)
@@ -104,7 +95,7 @@ def test_a_stored_value_is_reported_stored_although_a_later_command_fails(
 
 
 def test_a_holder_whose_role_was_taken_away_writes_nothing(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     queue.put(b"1")

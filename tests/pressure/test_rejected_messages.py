@@ -22,9 +22,8 @@ from pressure import (
 from pressure.cli import main
 from pressure.protocol import Context, Operation, redriving
 
-from .conftest import invariant
+from .conftest import JOBS, invariant
 
-JOBS = "__pressure__:jobs"
 BAD = b'{"half'
 
 

@@ -21,10 +21,8 @@ from pressure import (
     QueueInUseError,
 )
 
-from .conftest import PREFIX, Task, execute, invariant, roles_free, until, waiting
+from .conftest import JOBS, StartTask, execute, invariant, roles_free, until, waiting
 
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
 DEAD = b"host:1:01234567/1/1"
 
 
@@ -64,7 +62,7 @@ def test_a_message_is_redelivered_when_its_block_failed(queue: Queue, raw: redis
     assert raw.get(f"{JOBS}:stats:consumed_messages") is None
 
 
-def test_receive_waits_for_a_message(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_receive_waits_for_a_message(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create()
 
     def work() -> bytes:
@@ -78,7 +76,7 @@ def test_receive_waits_for_a_message(queue: Queue, raw: redis.Redis, task: Start
     invariant(raw)
 
 
-def test_receive_waits_for_its_role(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_receive_waits_for_its_role(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create()
     queue.put(b"v")
     raw.rpop(f"{JOBS}:consumer_free")
@@ -114,7 +112,7 @@ def test_no_other_client_consumes_during_the_block(queue: Queue) -> None:
             pass
 
 
-def test_a_close_ends_a_receive_that_waits(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_a_close_ends_a_receive_that_waits(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
     queue.create()
 
     def work() -> None:
@@ -142,7 +140,7 @@ def test_receive_takes_the_remaining_messages_of_a_closed_queue(queue: Queue, ra
 
 
 def test_a_delete_waits_for_the_block(
-    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: Start
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create()
     queue.put_many([b"1", b"2"])
@@ -157,7 +155,7 @@ def test_a_delete_waits_for_the_block(
 
 
 def test_a_full_queue_has_room_only_after_the_message_is_acknowledged(
-    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: Start
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     queue.put(b"1")
@@ -242,7 +240,7 @@ def test_a_lost_connection_loses_no_message(queue: Queue, raw: redis.Redis) -> N
 
 
 def test_to_other_clients_a_receive_is_a_get_that_takes_long(
-    queue: Queue, raw: redis.Redis, redis_url: str, task: Start
+    queue: Queue, raw: redis.Redis, redis_url: str, task: StartTask
 ) -> None:
     queue.create(1)
     with Textbook(redis_url, JOBS) as producer, Textbook(redis_url, JOBS) as consumer:

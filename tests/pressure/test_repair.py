@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,17 +14,7 @@ from pressure.identity import process_in, unmarked
 from pressure.pool import HOLDS
 from pressure.protocol.liveness import connected
 
-from .conftest import PREFIX, Task, invariant, roles_free, waiting
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
-DEAD = b"host:1:01234567/1/1"
-
-
-def take(raw: redis.Redis, role: str, holder: bytes | None = DEAD) -> None:
-    raw.rpop(f"{JOBS}:{role}_free")
-    if holder is not None:
-        raw.set(f"{JOBS}:{role}", holder)
+from .conftest import DEAD, JOBS, StartTask, invariant, roles_free, take, waiting
 
 
 @pytest.mark.parametrize("role", ["producer", "consumer"])
@@ -60,7 +49,9 @@ def contents(raw: Any) -> dict[bytes, Any]:
     return {key: read[raw.type(key)](key) for key in keys}
 
 
-def test_repair_leaves_the_role_of_a_live_holder_alone(queue: Queue, raw: redis.Redis, task: Start) -> None:
+def test_repair_leaves_the_role_of_a_live_holder_alone(
+    queue: Queue, raw: redis.Redis, task: StartTask
+) -> None:
     queue.create(2)
     get = task(queue.get)
     waiting(raw)
@@ -73,7 +64,7 @@ def test_repair_leaves_the_role_of_a_live_holder_alone(queue: Queue, raw: redis.
 
 
 def test_a_waiting_producer_gets_the_token_that_a_dead_consumer_kept(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     queue.put(b"a")
@@ -176,7 +167,7 @@ def test_repair_does_not_finish_a_delete_while_a_holder_may_be_alive(queue: Queu
 
 
 def test_a_live_holder_whose_role_was_freed_by_force_does_not_free_it_again(
-    queue: Queue, raw: redis.Redis, task: Start
+    queue: Queue, raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(1)
     queue.put(b"1")

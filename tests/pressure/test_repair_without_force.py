@@ -16,18 +16,11 @@ from pressure import Queue
 from pressure.identity import connection_in, released
 from tests.servers import RealServer
 
-from .conftest import PREFIX, ROOT, execute, invariant, until
+from .conftest import DEAD, JOBS, ROOT, execute, invariant, take, until
 
 pytestmark = pytest.mark.usefixtures("forked")
 
-JOBS = PREFIX + "jobs"
-DEAD = b"host:1:01234567/1/1"
 ROLES = ["producer", "consumer"]
-
-
-def take(raw: redis.Redis, role: str, holder: bytes = DEAD) -> None:
-    raw.rpop(f"{JOBS}:{role}_free")
-    raw.set(f"{JOBS}:{role}", holder)
 
 
 def left_alone(queue: Queue, why: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,14 +13,12 @@ from conformance.clients.flavours import FLAVOURS as CLIENTS
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from tests.servers import RealServer, answers, is_loading
 
-from .conftest import Task, invariant, until, waiting
+from .conftest import StartTask, invariant, until, waiting
 
 FLAVOURS: dict[str, Any] = {**CLIENTS}
 
 
-def test_queue_objects_survive_a_restart_of_the_server(
-    durable: RealServer, task: Callable[[Callable[[], Any]], Task]
-) -> None:
+def test_queue_objects_survive_a_restart_of_the_server(durable: RealServer, task: StartTask) -> None:
     with contextlib.ExitStack() as stack, redis.Redis(port=durable.port) as raw:
         queues = {name: make(name, url=durable.url) for name, make in FLAVOURS.items()}
         waits = {name: make(f"wait-{name}", url=durable.url) for name, make in FLAVOURS.items()}

@@ -12,10 +12,7 @@ from conformance.targets import Address
 from pressure import Queue, QueueClosedError, QueueEmptyError, QueueFullError, ServerReplyError
 from pressure.protocol.problems import plain_text
 
-from .conftest import PREFIX, Task, execute, invariant, waiting
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
+from .conftest import JOBS, StartTask, execute, invariant, waiting
 
 
 @pytest.fixture
@@ -148,7 +145,7 @@ def test_a_script_that_fails_leaves_no_role_held(
     assert queue.get_many(3) == [b"v"]
 
 
-def after_a_wait(raw: redis.Redis, task: Start, work: Callable[[], Any]) -> Any:
+def after_a_wait(raw: redis.Redis, task: StartTask, work: Callable[[], Any]) -> Any:
     """What comes of an operation that waits for its role, and so has to give it back itself."""
     free = f"{JOBS}:producer_free"
     raw.rpop(free)
@@ -159,7 +156,7 @@ def after_a_wait(raw: redis.Redis, task: Start, work: Callable[[], Any]) -> Any:
 
 
 def test_a_role_that_cannot_be_given_back_is_reported(
-    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis, task: Start
+    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create(5)
     with pytest.raises(ServerReplyError, match="NOPERM") as caught:
@@ -171,7 +168,7 @@ def test_a_role_that_cannot_be_given_back_is_reported(
 
 
 def test_a_close_of_a_closed_queue_reports_a_role_that_cannot_be_given_back(
-    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis, task: Start
+    queue: Queue, limited: Callable[..., Queue], raw: redis.Redis, task: StartTask
 ) -> None:
     queue.create()
     queue.shutdown()
@@ -200,7 +197,7 @@ def test_after_a_script_there_is_one_token_if_there_is_room_and_none_otherwise(
 
 
 def test_an_operation_that_waited_is_finished_by_a_script(
-    queue: Queue, raw: redis.Redis, task: Start, sent: Callable[[], dict[str, int]]
+    queue: Queue, raw: redis.Redis, task: StartTask, sent: Callable[[], dict[str, int]]
 ) -> None:
     queue.create(1)
     queue.put(b"1")

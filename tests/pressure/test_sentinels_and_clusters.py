@@ -31,7 +31,7 @@ from pressure.protocol import Context, exists
 from pressure.protocol.operation import Batch
 from tests.servers import RealServer, answers
 
-from .conftest import Task, execute, until, waiting
+from .conftest import StartTask, execute, until, waiting
 from .runs import in_and_out, refused
 from .sentinels_and_clusters import SERVICE, Cluster, Sentinel, Watched, after_failover, watched
 
@@ -91,9 +91,7 @@ def test_server_and_sentinel_can_have_different_passwords(
         sentinel.stop()
 
 
-def test_after_a_failover_queue_objects_go_on_with_the_new_master(
-    tmp_path: Path, task: Callable[[Callable[[], Any]], Task]
-) -> None:
+def test_after_a_failover_queue_objects_go_on_with_the_new_master(tmp_path: Path, task: StartTask) -> None:
     """Who waits is told, nobody goes on with the old master, and the same objects go on with the new one."""
     with ExitStack() as stack:
         servers = stack.enter_context(watched(tmp_path))
@@ -210,7 +208,7 @@ def cluster_of_ours() -> Iterator[miniredis.Cluster]:
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_who_waits_goes_on_at_the_node_to_which_the_slot_moves(
-    cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: StartTask
 ) -> None:
     gets, puts = (FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url) for _ in range(2))
     try:
@@ -235,7 +233,7 @@ def test_who_waits_goes_on_at_the_node_to_which_the_slot_moves(
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_who_waits_for_a_role_goes_on_at_the_node_to_which_the_slot_moves(
-    cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: StartTask
 ) -> None:
     queue = FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url)
     try:
@@ -261,7 +259,7 @@ def test_who_has_lost_its_role_while_the_slot_moved_is_told(
     cluster_of_ours: miniredis.Cluster,
     full: int,
     work: Callable[[Any], Any],
-    task: Callable[[Callable[[], Any]], Task],
+    task: StartTask,
 ) -> None:
     """The other node does not know which keys were watched, so the holder is read there."""
     with FLAVOURS["plain"]("{bar}", url=cluster_of_ours.cluster_url) as queue:
@@ -281,7 +279,7 @@ def test_who_has_lost_its_role_while_the_slot_moved_is_told(
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_an_operation_waits_while_its_slot_moves_but_not_for_ever(
-    cluster_of_ours: miniredis.Cluster, flavour: str, task: Callable[[Callable[[], Any]], Task]
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: StartTask
 ) -> None:
     queue = FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url)
     hasty = FLAVOURS[flavour]("{bar}", url=f"{cluster_of_ours.cluster_url}?socket_timeout=0.2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,12 +13,9 @@ from pressure import (
 from pressure.arguments import settings
 
 from .conftest import (
-    Task,
+    StartTask,
     waiting,
 )
-
-Start = Callable[[Callable[[], Any]], Task]
-
 
 ARGUMENTS: list[tuple[dict[str, Any], dict[str, str], tuple[str, int, int, bytes]]] = [
     ({}, {}, ("127.0.0.1", 6379, 0, b"__pressure__")),
@@ -103,7 +99,7 @@ def test_making_a_queue_object_does_not_connect() -> None:
 
 @pytest.mark.parametrize("options", [{"decode_responses": True}, {"socket_timeout": 0.5}, {"protocol": 3}])
 def test_only_the_settings_of_a_given_client_are_used(
-    redis_url: str, raw: redis.Redis, task: Start, options: dict[str, Any]
+    redis_url: str, raw: redis.Redis, task: StartTask, options: dict[str, Any]
 ) -> None:
     with redis.Redis.from_url(redis_url, **options) as client, Queue("jobs", client=client) as queue:
         queue.create()

@@ -25,13 +25,11 @@ from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.connection import TICK, CancelScope
 from tests.servers import RealServer
 
-from .conftest import PREFIX, Task, invariant, server_fixture, until, waiting
+from .conftest import JOBS, StartTask, invariant, server_fixture, until, waiting
 from .loops import cancelled, play
 from .loops import until as come
 
-JOBS = PREFIX + "jobs"
 LONG = "socket_timeout=1000"
-Start = Callable[[Callable[[], Any]], Task]
 
 
 server_address = server_fixture("embedded_server", "real_server")
@@ -334,7 +332,7 @@ def test_a_wait_that_the_server_does_not_end_ends_by_itself_and_leaves_no_role_h
     invariant(raw)
 
 
-def test_sigint_ends_an_operation_on_a_frozen_server(frozen: RealServer, task: Start) -> None:
+def test_sigint_ends_an_operation_on_a_frozen_server(frozen: RealServer, task: StartTask) -> None:
     with Queue("jobs", url=f"{frozen.url}?{LONG}") as queue, redis.Redis(port=frozen.port) as look:
         queue.create()
 
@@ -350,7 +348,9 @@ def test_sigint_ends_an_operation_on_a_frozen_server(frozen: RealServer, task: S
         assert isinstance(caught.value.__cause__, OutcomeUnknownError)
 
 
-def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: RealServer, task: Start) -> None:
+def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(
+    frozen: RealServer, task: StartTask
+) -> None:
     frozen.process.send_signal(signal.SIGSTOP)
     with Queue("jobs", url=f"{frozen.url}?{LONG}&socket_connect_timeout=1000") as queue:
 
@@ -366,7 +366,7 @@ def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(frozen: RealS
 
 
 def test_sigint_ends_an_operation_whose_reply_comes_byte_by_byte(
-    dripping: str, task: Start, monkeypatch: pytest.MonkeyPatch
+    dripping: str, task: StartTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pressure.connection.STOP_TIMEOUT", 0.1)
     with Queue("jobs", url=f"redis://{dripping}?{LONG}&socket_connect_timeout=1000") as queue:

@@ -28,10 +28,9 @@ from pressure import (
 )
 from pressure.protocol.sizes import MOST_BYTES, Sizes
 
-from .conftest import execute, invariant, server_fixture, waiting
+from .conftest import JOBS, execute, invariant, server_fixture, waiting
 
 MB = 1 << 20
-JOBS = "__pressure__:jobs"
 
 
 server_address = server_fixture("miniredis", "redis-server", "redis-server, plain batches")

@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,11 @@ import pytest
 import redis
 
 from pressure import Queue
-from tests.pressure.conftest import PREFIX, ROOT, Task, invariant, roles_free, until, waiting
+from tests.pressure.conftest import JOBS, ROOT, invariant, roles_free, until, waiting
 
 from .conftest import Cli, finish, stream
 
 pytestmark = pytest.mark.usefixtures("forked")
-
-JOBS = PREFIX + "jobs"
-Start = Callable[[Callable[[], Any]], Task]
 
 
 def test_exists_length_and_closed_answer_by_text_and_exit_status(run: Any) -> None:

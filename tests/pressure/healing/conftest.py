@@ -12,12 +12,10 @@ import pytest
 import redis
 
 from conformance.clients.flavours import FLAVOURS, MAKERS
-from tests.pressure.conftest import DEADLINE, PREFIX, ROOT, execute, until
+from tests.pressure.conftest import DEADLINE, JOBS, ROOT, execute, until
 from tests.tools.forking import Forked, ForkServer
 
 from ..conftest import server_fixture
-
-JOBS = PREFIX + "jobs"
 
 SOON = 10.0
 """Seconds that suffice for many looks at a dead holder, however busy the machine is."""

@@ -14,14 +14,12 @@ import redis
 from pressure import OutcomeUnknownError, PressureError, QueueEmptyError, QueueInUseError
 from pressure.execution import Execution
 from pressure.protocol import Wait
-from tests.pressure.conftest import DEADLINE, Task, execute, invariant, waiting
+from tests.pressure.conftest import DEADLINE, JOBS, StartTask, execute, invariant, waiting
 
-from .conftest import JOBS, SOON, Make, cut
-
-Run = Callable[[Callable[[], Any]], Task]
+from .conftest import SOON, Make, cut
 
 
-def cut_in(work: Callable[[], Any], raw: redis.Redis, task: Run, then: Callable[[], Any]) -> Any:
+def cut_in(work: Callable[[], Any], raw: redis.Redis, task: StartTask, then: Callable[[], Any]) -> Any:
     """What a thread does next whose connection is cut while it is blocked."""
 
     def whole() -> Any:
@@ -36,7 +34,9 @@ def cut_in(work: Callable[[], Any], raw: redis.Redis, task: Run, then: Callable[
 
 
 @pytest.mark.usefixtures("no_looks")
-def test_a_thread_whose_blocked_get_was_cut_gets_at_once(make: Make, raw: redis.Redis, task: Run) -> None:
+def test_a_thread_whose_blocked_get_was_cut_gets_at_once(
+    make: Make, raw: redis.Redis, task: StartTask
+) -> None:
     queue = make()
     queue.create()
 
@@ -50,7 +50,7 @@ def test_a_thread_whose_blocked_get_was_cut_gets_at_once(make: Make, raw: redis.
 
 @pytest.mark.usefixtures("no_looks")
 def test_a_thread_whose_blocked_receive_was_cut_receives_at_once(
-    make: Make, raw: redis.Redis, task: Run
+    make: Make, raw: redis.Redis, task: StartTask
 ) -> None:
     queue = make()
     queue.create()
@@ -68,7 +68,9 @@ def test_a_thread_whose_blocked_receive_was_cut_receives_at_once(
 
 
 @pytest.mark.usefixtures("no_looks")
-def test_a_thread_whose_blocked_put_was_cut_puts_at_once(make: Make, raw: redis.Redis, task: Run) -> None:
+def test_a_thread_whose_blocked_put_was_cut_puts_at_once(
+    make: Make, raw: redis.Redis, task: StartTask
+) -> None:
     queue = make()
     queue.create(1)
     queue.put(b"1")
@@ -101,7 +103,11 @@ def between_waits(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, thr
 
 @pytest.mark.parametrize("work", ["get", "put"])
 def test_a_client_that_was_cut_between_two_waits_goes_on_at_once(
-    make: Make, raw: redis.Redis, task: Run, between_waits: tuple[threading.Event, threading.Event], work: str
+    make: Make,
+    raw: redis.Redis,
+    task: StartTask,
+    between_waits: tuple[threading.Event, threading.Event],
+    work: str,
 ) -> None:
     timed_out, may_wait = between_waits
     queue = make()
@@ -127,7 +133,7 @@ def test_a_client_that_was_cut_between_two_waits_goes_on_at_once(
 
 
 @pytest.mark.usefixtures("no_looks")
-def test_another_thread_of_the_process_goes_on_at_once(make: Make, raw: redis.Redis, task: Run) -> None:
+def test_another_thread_of_the_process_goes_on_at_once(make: Make, raw: redis.Redis, task: StartTask) -> None:
     queue, other = make(), make()
     queue.create()
     getting = task(queue.get)
@@ -171,7 +177,9 @@ def test_who_was_cut_in_a_block_and_replaced_acknowledges_nothing(make: Make, ra
 
 
 @pytest.mark.usefixtures("no_looks")
-def test_three_workers_of_whom_one_is_cut_take_all_values(make: Make, raw: redis.Redis, task: Run) -> None:
+def test_three_workers_of_whom_one_is_cut_take_all_values(
+    make: Make, raw: redis.Redis, task: StartTask
+) -> None:
     queue = make()
     queue.create()
     values = [b"%d" % number for number in range(5)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -12,11 +11,9 @@ import pytest
 import redis
 
 from pressure import QueueEmptyError, QueueFullError, QueueInUseError
-from tests.pressure.conftest import Task, invariant, until, waiting
+from tests.pressure.conftest import JOBS, StartTask, invariant, take, until, waiting
 
-from .conftest import A_WHILE, JOBS, SOON, Make, Start, cut, end, said, set_looks, taken
-
-Run = Callable[[Callable[[], Any]], Task]
+from .conftest import A_WHILE, SOON, Make, Start, cut, end, said, set_looks, taken
 
 ANOTHER_HOST = b"another-host:1:01234567/1/1"
 NOT_OURS = b"worker 7"
@@ -33,12 +30,6 @@ def kill_in(work: str, start: Start, raw: redis.Redis, role: str, pid: str = "")
         waiting(raw)
     end(worker)
     until(lambda: not raw.info("clients")["blocked_clients"])  # else the server serves the dead one
-
-
-def take(raw: redis.Redis, role: str, holder: bytes) -> None:
-    """A role is somebody's."""
-    raw.rpop(f"{JOBS}:{role}_free")
-    raw.set(f"{JOBS}:{role}", holder)
 
 
 def test_who_waits_for_a_message_gets_the_one_of_a_dead_receiver(
@@ -73,7 +64,9 @@ def test_who_waits_for_room_replaces_a_dead_producer(make: Make, raw: redis.Redi
     invariant(raw)
 
 
-def test_all_who_wait_go_on_after_a_death(make: Make, raw: redis.Redis, start: Start, task: Run) -> None:
+def test_all_who_wait_go_on_after_a_death(
+    make: Make, raw: redis.Redis, start: Start, task: StartTask
+) -> None:
     queue = make()
     queue.create()
     kill_in("get", start, raw, "consumer")
@@ -217,7 +210,7 @@ def test_a_producer_that_waits_for_room_replaces_a_dead_consumer_that_took_the_m
 
 
 def test_a_producer_that_waits_for_room_has_the_message_of_a_dead_receiver_put_back(
-    make: Make, raw: redis.Redis, start: Start, task: Run
+    make: Make, raw: redis.Redis, start: Start, task: StartTask
 ) -> None:
     queue = make()
     queue.create(1)
@@ -262,7 +255,7 @@ def test_who_is_told_not_to_heal_does_not_and_a_repair_does(
 
 
 def test_who_is_told_not_to_heal_takes_its_own_dead_holds_back(
-    make: Make, raw: redis.Redis, task: Run, monkeypatch: pytest.MonkeyPatch
+    make: Make, raw: redis.Redis, task: StartTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pressure.queue.SLICE", 1000.0)  # it is blocked until it is cut
     queue = make(heal=False)
@@ -293,7 +286,7 @@ def test_a_consumer_that_works_for_long_keeps_its_role(make: Make, raw: redis.Re
     invariant(raw)
 
 
-def test_a_producer_that_waits_for_long_keeps_its_role(make: Make, raw: redis.Redis, task: Run) -> None:
+def test_a_producer_that_waits_for_long_keeps_its_role(make: Make, raw: redis.Redis, task: StartTask) -> None:
     queue, other = make(), make()
     queue.create(1)
     queue.put(b"1")

@@ -9,21 +9,20 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import pytest
 import redis
 
 from pressure import Queue, QueueInUseError
 from pressure.pool import Member
-from tests.pressure.conftest import DEADLINE, ROOT, Task, invariant, until
+from tests.pressure.conftest import DEADLINE, JOBS, ROOT, invariant, until
 from tests.tools.forking import Forked, ForkServer
 
-from .conftest import A_WHILE, JOBS, SOON, Make, said
+from .conftest import A_WHILE, SOON, Make, said
 
 pytestmark = pytest.mark.usefixtures("forked")
 
-Run = Callable[[Callable[[], Any]], Task]
 
 #: What a parent does, in each flavour; ``{after}`` is what it does in the block, and ``{words}`` are arguments.
 SYNC: Final = """

@@ -10,11 +10,9 @@ import redis
 import miniredis
 from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
-from tests.pressure.conftest import until
+from tests.pressure.conftest import JOBS, until
 from tests.servers import RealServer
 from tests.tools.chaos.front import Front
-
-from .conftest import JOBS
 
 LEASE = 1.0
 """Seconds of a lease: an attempt to renew it may take a third."""

@@ -12,13 +12,11 @@ import redis
 
 from conformance.clients.flavours import MAKERS
 from pressure import OutcomeUnknownError, Queue, ServerReplyError
-from tests.pressure.conftest import Task, execute, invariant, until, waiting
+from tests.pressure.conftest import JOBS, StartTask, execute, invariant, until, waiting
 from tests.pressure.sentinels_and_clusters import Watched, after_failover, watched
 from tests.servers import RealServer, answers
 
-from .conftest import JOBS, SOON, set_looks
-
-Run = Callable[[Callable[[], Any]], Task]
+from .conftest import SOON, set_looks
 
 
 @pytest.fixture
@@ -37,7 +35,7 @@ def queues(stack: contextlib.ExitStack, url: str) -> dict[str, Any]:
     return made
 
 
-def test_who_waited_while_the_server_was_started_again_goes_on(durable: RealServer, task: Run) -> None:
+def test_who_waited_while_the_server_was_started_again_goes_on(durable: RealServer, task: StartTask) -> None:
     with contextlib.ExitStack() as stack, redis.Redis(port=durable.port) as raw:
         made = queues(stack, durable.url)
         gets = [task(queue.get) for queue in made.values()]
@@ -124,7 +122,7 @@ def leave_dead_again(raw: redis.Redis, name: str) -> None:
     raw.set(f"{root}:consumer", b"another-host:1:01234567/1/2")
 
 
-def test_who_waited_or_worked_during_a_failover_goes_on(group: Watched, task: Run) -> None:
+def test_who_waited_or_worked_during_a_failover_goes_on(group: Watched, task: StartTask) -> None:
     old, new = group.servers
     with (
         contextlib.ExitStack() as stack,

@@ -8,9 +8,9 @@ import pytest
 import redis
 
 from pressure import QueueInUseError
-from tests.pressure.conftest import DEADLINE, execute, invariant, until
+from tests.pressure.conftest import DEADLINE, JOBS, execute, invariant, until
 
-from .conftest import A_WHILE, JOBS, Make, Start, said
+from .conftest import A_WHILE, Make, Start, said
 
 
 def test_a_repair_by_force_in_a_block_never_lets_two_consumers_act(make: Make, raw: redis.Redis) -> None:

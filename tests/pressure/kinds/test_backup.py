@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -17,10 +16,9 @@ from pressure.kinds.backup.lua import REAP
 from pressure.protocol.lua import Script
 from pressure.protocol.sizes import MOST_BYTES
 
-from ..conftest import Task, execute, until, waiting
+from ..conftest import StartTask, execute, until, waiting
 from .conftest import Make, datas
 
-Start = Callable[[Callable[[], Any]], Task]
 JOBS = "queue:jobs"
 PROCESSING, CLAIMS = f"{JOBS}:processing", f"{JOBS}:claims"
 
@@ -79,7 +77,7 @@ def test_a_claim_of_an_empty_queue_returns_none(queue: Any) -> None:
         pass
 
 
-def test_a_claim_waits_for_an_item(queue: Any, make: Make, raw: redis.Redis, task: Start) -> None:
+def test_a_claim_waits_for_an_item(queue: Any, make: Make, raw: redis.Redis, task: StartTask) -> None:
     working = task(lambda: queue.claim(timeout=15))
     waiting(raw)
     make("BackupQueue").push(b"v")
@@ -265,7 +263,7 @@ def test_keys_can_be_chosen(make: Make, raw: redis.Redis) -> None:
 
 
 def test_concurrent_requeue_stale_calls_put_no_item_back_twice(
-    make: Make, raw: redis.Redis, task: Start
+    make: Make, raw: redis.Redis, task: StartTask
 ) -> None:
     items = [b"%d" % number for number in range(60)]
     first = make("BackupQueue")
@@ -333,7 +331,7 @@ def test_requeue_stale_measures_age_by_the_servers_clock(held: miniredis.Server)
         assert datas(queue.requeue_stale(60)) == [b"v"]
 
 
-def test_interrupt_stops_a_claim_that_waits(redis_url: str, raw: redis.Redis, task: Start) -> None:
+def test_interrupt_stops_a_claim_that_waits(redis_url: str, raw: redis.Redis, task: StartTask) -> None:
     with BackupQueue("jobs", url=redis_url) as queue:
         stop = threading.Event()
         queue.interrupt = lambda: MishapError() if stop.is_set() else None

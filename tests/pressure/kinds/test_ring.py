@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,10 +14,9 @@ from conformance.wire.gate import Gate
 from pressure import ItemLostError, QueueEmptyError, RingQueue
 from pressure.kinds.kind import Item
 
-from ..conftest import Task
+from ..conftest import StartTask
 from .conftest import Make, datas
 
-Start = Callable[[Callable[[], Any]], Task]
 JOBS = "queue:jobs"
 
 
@@ -139,7 +137,7 @@ def test_equal_items_have_one_lock_unless_they_have_envelopes(make: Make) -> Non
     assert len(set(datas(items))) == 2
 
 
-def test_no_two_clients_hold_an_item_at_the_same_time(make: Make, task: Start) -> None:
+def test_no_two_clients_hold_an_item_at_the_same_time(make: Make, task: StartTask) -> None:
     make("RingQueue").push(*(b"%d" % number for number in range(40)))
     done: list[bytes] = []
     begin = threading.Barrier(4)

@@ -10,10 +10,9 @@ import redis
 
 from pressure import BackupQueue, QueueAlreadyExistsError, QueueEmptyError, ReliableQueue, RingQueue
 
-from ..conftest import Task, waiting
+from ..conftest import StartTask, waiting
 from .conftest import Make
 
-Start = Callable[[Callable[[], Any]], Task]
 KINDS = {"backup": "BackupQueue", "ring": "RingQueue", "reliable": "ReliableQueue"}
 TAKES: dict[str, Callable[[Any], Any]] = {
     "backup": lambda q: q.claim(block=False),
@@ -88,7 +87,7 @@ def test_a_delayed_message_makes_a_queue_reliable(make: Make) -> None:
 
 
 def test_a_claim_that_waited_gives_back_an_item_of_another_kind(
-    make: Make, raw: redis.Redis, task: Start
+    make: Make, raw: redis.Redis, task: StartTask
 ) -> None:
     backup = make("BackupQueue")
     claiming = task(lambda: backup.claim(timeout=15))

@@ -13,10 +13,9 @@ from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
 from tests.cases import exhaustive_but
 
-from ...conftest import Task, execute
+from ...conftest import execute
 from ..conftest import Make
 
-Start = Callable[[Callable[[], Any]], Task]
 JOBS = "queue:jobs"
 
 SETTINGS = {

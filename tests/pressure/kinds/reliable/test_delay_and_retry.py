@@ -10,8 +10,9 @@ import redis
 
 from pressure import ReliableQueue, exponential
 
+from ...conftest import StartTask
 from ..conftest import Make
-from .conftest import JOBS, Start, counts, datas
+from .conftest import JOBS, counts, datas
 
 
 def test_a_delayed_message_is_delivered_when_due(queue: Any, age: Callable[[float], None]) -> None:
@@ -124,7 +125,7 @@ def test_messages_that_other_programs_added_are_delivered(redis_url: str, raw: r
         assert datas(queue.pop(5)) == [b"theirs", b"odd"]
 
 
-def test_two_clients_move_no_message_twice(make: Make, task: Start, age: Callable[[float], None]) -> None:
+def test_two_clients_move_no_message_twice(make: Make, task: StartTask, age: Callable[[float], None]) -> None:
     items = [b"%d" % number for number in range(60)]
     first = make()
     first.push(*items, delay=60)

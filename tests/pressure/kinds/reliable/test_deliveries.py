@@ -11,9 +11,9 @@ import redis
 
 from pressure import Capabilities, ItemLostError, QueueEmptyError, ReliableQueue
 
-from ...conftest import execute, waiting
+from ...conftest import StartTask, execute, waiting
 from ..conftest import Make
-from .conftest import SETTINGS, MishapError, Start, counts, datas
+from .conftest import SETTINGS, MishapError, counts, datas
 
 
 def test_capabilities_name_the_backend(queue: Any, setting: str) -> None:
@@ -53,7 +53,7 @@ def test_a_pop_of_an_empty_queue_returns_nothing(queue: Any) -> None:
         pass
 
 
-def test_a_pop_waits_for_a_message(queue: Any, make: Make, raw: redis.Redis, task: Start) -> None:
+def test_a_pop_waits_for_a_message(queue: Any, make: Make, raw: redis.Redis, task: StartTask) -> None:
     for _ in range(2):  # the second time there is a group
         working = task(lambda: queue.pop(3, timeout=15))
         waiting(raw)
@@ -152,7 +152,9 @@ def test_arguments_are_checked_before_anything_is_sent(queue: Any, raw: redis.Re
     assert raw.keys() == []
 
 
-def test_two_clients_recover_no_message_twice(make: Make, task: Start, age: Callable[[float], None]) -> None:
+def test_two_clients_recover_no_message_twice(
+    make: Make, task: StartTask, age: Callable[[float], None]
+) -> None:
     items = [b"%d" % number for number in range(60)]
     first = make()
     first.push(*items)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import redis
 
+from ...conftest import StartTask
 from ..conftest import Make
-from .conftest import JOBS, Start, counts, datas
+from .conftest import JOBS, counts, datas
 
 BACKLOG = [b"%d" % number for number in range(20)]
 
@@ -129,7 +130,9 @@ def test_a_pop_that_waits_for_an_unknown_queue_creates_nothing(queue: Any, raw: 
     assert raw.keys() == []
 
 
-def test_a_message_that_is_due_wakes_a_client_that_waits_on_several_queues(make: Make, task: Start) -> None:
+def test_a_message_that_is_due_wakes_a_client_that_waits_on_several_queues(
+    make: Make, task: StartTask
+) -> None:
     first, second = make("first"), make("second")
     second.push(b"v", delay=0.3)
     assert [each.data for _, each in task(lambda: first.pop_any(second, timeout=15)).result()] == [b"v"]

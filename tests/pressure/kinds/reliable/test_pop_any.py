@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import redis
 
-from ...conftest import waiting
+from ...conftest import StartTask, waiting
 from ..conftest import Make
-from .conftest import Start, counts
+from .conftest import counts
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_pop_any_works_with_a_single_queue(three: list[Any]) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_pop_any_waits_for_a_message_in_any_queue(
-    three: list[Any], make: Make, raw: redis.Redis, task: Start, number: int
+    three: list[Any], make: Make, raw: redis.Redis, task: StartTask, number: int
 ) -> None:
     urgent, *others = three
     for _ in range(2):  # the second time there are groups, and something that was delivered
