@@ -653,6 +653,30 @@ def others_may_delay(env: Environment) -> None:
     expect(counts(queue), (0, len(FOREIGN), 1, 0), "undelivered, delivered, delayed, dead")
 
 
+@check("reliable.due")
+def what_is_due_is_moved(env: Environment) -> None:
+    """More than one step moves; how much is told."""
+    queue = made(env, b"first")
+    values = [b"%d" % number for number in range(250)]
+    queue.push(*values, delay=LONG)
+    expect(queue.move_due(), 0, "how many are moved before they are due")
+    pass_time(env, 2 * LONG)
+    expect((queue.move_due(), queue.move_due()), (250, 0), "how many are moved, and then")
+    expect(sorted(datas(popped(queue, 251))), sorted([b"first", *values]), "what is popped")
+
+
+@check("reliable.pop")
+def a_key_of_another_type_is_told(env: Environment) -> None:
+    """Of either lane, by the server's own word; clients that look at one lane alone pop from it."""
+    for name in ("jobs", "jobs:due"):
+        queue = made(env, b"v")
+        env.redis.set(env.key(name), "text")
+        error = env.start(partial(queue.pop, block=False)).error(name)
+        told = str(error or "WRONGTYPE")
+        expect(("WRONGTYPE" in told, "ERR " in told), (True, False), f"whether {told!r} tells of {name}")
+        env.redis.delete(env.key("jobs"), env.key("jobs:due"))
+
+
 @check("reliable.retry")
 def waits_longer_and_longer(env: Environment) -> None:
     """Without a delay of its own a retry waits 1, 2, 4... s by its deliveries, and an hour at most."""
