@@ -276,6 +276,33 @@ def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]
     return int(after["rdb_changes_since_last_save"] - before["rdb_changes_since_last_save"])
 
 
+BUSY: Final = b"-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
+
+WHILE_BUSY: Final[Mapping[str, bytes]] = {
+    **dict.fromkeys(("GET k", "FUNCTION KILL", "SHUTDOWN", "SHUTDOWN SAVE", "SHUTDOWN NOW FORCE"), BUSY),
+    "SHUTDOWN ABORT": b"-ERR No shutdown in progress.\r\n",
+    "SHUTDOWN NOSAVE SAVE": b"-ERR syntax error\r\n",
+    "SCRIPT KILL": b"+OK\r\n",
+}
+"""What others get while a script takes too long."""
+
+
+@check("wire.scripts")
+def a_busy_server_is_not_shut_down(env: Environment) -> None:
+    """On a server of its own, whose script never ends by itself."""
+    assert env.address.another is not None
+    with env.address.another() as address, Environment(address, env.client) as own:
+        listener, runs, other = own.connect(), own.connect(), own.connect()
+        other.command("CONFIG", "SET", "lua-time-limit", "10")
+        listener.command("SUBSCRIBE", "begun")
+        runs.send("EVAL", "redis.call('PUBLISH', 'begun', 1) while true do end", "0")
+        listener.reply()
+        for request, wanted in WHILE_BUSY.items():
+            expect(other.command(*request.split()), wanted, f"{request} while a script runs")
+        killed = b"-ERR Script killed by user with SCRIPT KILL... script: "
+        expect(runs.reply().startswith(killed), True, "whether a script that is killed says so")
+
+
 def compare(env: Environment, group: str) -> None:
     """Fails if a conversation of the group differs."""
     from ..differential.coverage import Coverage
@@ -320,8 +347,9 @@ def conviction(found: Found, env: Environment) -> Failure:
         judged, reference = reference, judged
     *_, (client, step) = found.steps
     beside = reference_of(env)
+    request = shown(" ".join(step.words).encode("latin-1"))
     return Failure(
-        f"after {' '.join(step.words)!r} of client {client}, client {difference.client} heard "
+        f"after '{request}' of client {client}, client {difference.client} heard "
         f"{shown(judged)}, and of {beside}: {shown(reference)}",
         Evidence("what was sent, and by which client", "\n".join(map(line, found.steps))),
         Evidence(f"what client {difference.client} heard of the server that is judged", shown(judged)),

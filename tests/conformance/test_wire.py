@@ -10,9 +10,9 @@ from conformance.clients.flavours import FLAVOURS
 from conformance.differential import __main__ as command
 from conformance.differential.both import Both
 from conformance.differential.pair import Difference, Pair, Step
-from conformance.differential.search import COMMON
+from conformance.differential.search import COMMON, Found
 from conformance.documents import CLAUSES
-from conformance.documents.wire import GROUPS
+from conformance.documents.wire import GROUPS, conviction
 from conformance.judging import capabilities
 from conformance.judging.capabilities import LACKS, capabilities_of
 from conformance.judging.environment import Environment
@@ -69,6 +69,15 @@ def test_a_failing_wire_clause_shows_the_request_and_both_replies(
     assert "sin tax" in outcome.reason
     beside = "a real Redis" if target == "embedded" else "miniredis, which may itself be wrong"
     assert f", and of {beside}: " in outcome.reason
+
+
+def test_a_reason_has_only_the_beginning_of_a_long_request(embedded_server: Address) -> None:
+    step = Step(0, ("SET", "k", "\xff" * 100_000), "set")
+    found = Found([("a", step)], Difference("a", b"+1\r\n", b"+OK\r\n"))
+    reason = str(conviction(found, Environment(embedded_server, FLAVOURS["sync"])))
+    assert reason.startswith(r"after 'SET k \xff\xff")
+    assert "(100006 bytes)' of client a, client a heard +1" in reason
+    assert len(reason) < 2_200
 
 
 # What it needs

@@ -10,7 +10,8 @@ A file holds scenarios. ``== title`` begins one; each is played on empty databas
     a leaves            client a hangs up
     a closed            the server has hung up on a
 
-``<id:b>`` in a request is the number of client b, as CLIENT ID answers it.
+``<id:b>`` in a request is the number of client b, ``<addr:b>`` its address and ``<laddr:b>`` that of the server's end,
+as CLIENT INFO tells them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = ["Player", "RawClient", "Scenario", "Step", "escape", "read"]
 
 STEP: Final = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
 CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
-NUMBER: Final = re.compile(r"<id:(\w+)>")
+TOLD: Final = re.compile(r"<(id|l?addr):(\w+)>")
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Player:
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
         self.clients: dict[str, RawClient] = {}
-        self.numbers: dict[str, str] = {}
+        self.told: dict[str, dict[str, str]] = {}
         self.waiting: set[str] = set()
         self.gone: set[str] = set()
 
@@ -196,15 +197,16 @@ class Player:
 
     def send(self, step: Step) -> None:
         """A client sends something."""
-        text = NUMBER.sub(self.number, step.text)
+        text = TOLD.sub(self.tell, step.text)
         self.client(step.client).send(Step(step.client, step.verb, text).data)
 
-    def number(self, match: re.Match[str]) -> str:
-        """The number of a client; a blocked one cannot be asked for it the first time."""
-        name = match[1]
-        if name not in self.numbers:
-            self.numbers[name] = self.client(name).ask("CLIENT ID").decode()[1:-2]
-        return self.numbers[name]
+    def tell(self, match: re.Match[str]) -> str:
+        """What CLIENT INFO tells of a client; a blocked one cannot be asked for it the first time."""
+        field, name = match.groups()
+        if name not in self.told:
+            answer = self.client(name).ask("CLIENT INFO").decode()
+            self.told[name] = dict(word.split("=", 1) for word in answer.split("\r\n")[1].split())
+        return self.told[name][field]
 
     def speak(self, step: Step) -> None:
         """A client changes its protocol."""
