@@ -276,6 +276,33 @@ def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]
     return int(after["rdb_changes_since_last_save"] - before["rdb_changes_since_last_save"])
 
 
+LONGEST_LINE: Final = 64 * 1024
+"""Bytes of a line without its end that a server waits for."""
+
+LINES: Final[Mapping[bytes, tuple[bytes, bytes]]] = {
+    b"": (b"inline request", b"-ERR unknown command '1111"),
+    b"*": (b"mbulk count string", b"-ERR Protocol error: invalid multibulk length\r\n"),
+    b"*1\r\n$": (b"bulk count string", b"-ERR Protocol error: invalid bulk length\r\n"),
+}
+"""Where a line begins: what a server calls one that is too long, and its reply to the longest, of ones alone."""
+
+
+@check("wire.server")
+def lines_have_a_limit(env: Environment) -> None:
+    """Of a command, of how many words it has, and of how long a word is."""
+    for begins, (name, wanted) in LINES.items():
+        whole, _, line = begins.rpartition(b"\n")
+        ones = b"1" * (LONGEST_LINE - len(line))
+        longest, longer = env.connect(), env.connect()
+        longest.socket.sendall(begins + ones)
+        env.connect().command("PING")  # by then it has been looked at
+        longest.socket.sendall(b"\r\n")
+        expect(longest.reply()[: len(wanted)], wanted, f"a line of {LONGEST_LINE} bytes, behind {whole!r}")
+        longer.socket.sendall(begins + ones + b"1")
+        refused = b"-ERR Protocol error: too big %b\r\n" % name
+        expect(longer.reply(), refused, f"{LONGEST_LINE + 1} bytes without an end, behind {whole!r}")
+
+
 BUSY: Final = b"-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
 
 WHILE_BUSY: Final[Mapping[str, bytes]] = {

@@ -32,6 +32,7 @@ __all__ = ["Player", "RawClient", "Scenario", "Step", "escape", "read"]
 
 STEP: Final = re.compile(r"(?P<client>\w+)(?P<verb>[:!=]| speaks| waits$| leaves$| closed$) ?(?P<text>.*)")
 CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
+FIELD: Final = re.compile(r"\b(id|l?addr)=(\S+)")
 TOLD: Final = re.compile(r"<(id|l?addr):(\w+)>")
 
 
@@ -205,7 +206,7 @@ class Player:
         field, name = match.groups()
         if name not in self.told:
             answer = self.client(name).ask("CLIENT INFO").decode()
-            self.told[name] = dict(word.split("=", 1) for word in answer.split("\r\n")[1].split())
+            self.told[name] = dict(FIELD.findall(answer))
         return self.told[name][field]
 
     def speak(self, step: Step) -> None:
@@ -231,7 +232,9 @@ class Player:
         return int(answer[1]) if answer else 0
 
     def leave(self, step: Step) -> None:
-        """Disconnects a client, and waits until the server has noticed."""
+        """Disconnects a client that has got nothing more, and waits until the server has noticed."""
+        seen = self.clients[step.client].pending()
+        self.expect_same(seen, b"", f"what client {step.client} gets before it leaves")
         before = self.connected()
         self.clients[step.client].close()
         self.until(lambda: self.connected() != before, f"had client {step.client} left")
