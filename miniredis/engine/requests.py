@@ -101,6 +101,10 @@ COUNT: Final = re.compile(rb"\*([1-9][0-9]?)\r\n").match
 LENGTH: Final = re.compile(rb"\$(0|[1-9][0-9]{0,4})\r\n").match
 """The headers of a small request, and of an argument no longer than ``LANE_LIMIT``."""
 
+SHORT_COUNT: Final = {b"*%d\r\n" % count: count for count in range(1, 10)}.get
+SHORT_LENGTH: Final = {b"$%d\r\n" % length: length for length in range(10)}.get
+"""The same for headers of one digit, which is most of them: a look-up takes a third of the time of a match."""
+
 MANY: Final = 8
 """From so many missing arguments on, it pays off to split the input at all line ends."""
 
@@ -212,19 +216,26 @@ class FastLane:
 def read_by_lengths(data: bytes) -> tuple[list[Request], int]:
     """The requests at the start of some bytes, and how many bytes they took; looks only at the headers."""
     requests: list[Request] = []
-    used = 0
-    while count := COUNT(data, used):
+    used, size = 0, len(data)
+    while used < size:
+        at = used + 4
+        count = SHORT_COUNT(data[used:at])
+        if count is None:
+            if (head := COUNT(data, used)) is None:
+                break
+            count, at = int(head[1]), head.end()
         request: Request = []
-        at = count.end()
-        for _ in range(int(count[1])):
-            length = LENGTH(data, at)
+        for _ in range(count):
+            start = at + 4
+            length = SHORT_LENGTH(data[at:start])
             if length is None:
-                return requests, used
-            start = length.end()
-            end = start + int(length[1])
-            at = end + 2
-            request.append(data[start:end])
-        if at > len(data):
+                if (head := LENGTH(data, at)) is None:
+                    return requests, used
+                length, start = int(head[1]), head.end()
+            at = start + length
+            request.append(data[start:at])
+            at += 2
+        if at > size:
             break
         requests.append(request)
         used = at
