@@ -42,8 +42,8 @@ TOKEN: Final = re.compile(
     rb"(\*++)|(\?{1,4096}+)|\[(\^?)((?:\\.|[^\]]-.|[^\]])*+)\]?|((?:\\.){1,4096}+)|([^*?\[\\]{1,4096}+|\\)",
     re.DOTALL,
 ).match
-IS_PREFIX: Final = re.compile(rb"[^*?\[\\]++\*").fullmatch
-"""Plain text with one star behind it, as most patterns are: no need to parse it."""
+PLAIN: Final = re.compile(rb"(\*?)([^*?\[\\]++)(\*?)").fullmatch
+"""Plain text with a star before or behind it, as most patterns are: no need to parse it."""
 
 MEMBERS: Final = re.compile(rb"\\.|[^\]]-.|.", re.DOTALL).findall
 SOME_MEMBERS: Final = re.compile(rb"(?:\\.|[^\]]-.|.){1,4096}+", re.DOTALL).finditer
@@ -55,12 +55,18 @@ def compile_glob(pattern: bytes, *, ignore_case: bool = False) -> Callable[[byte
     long_runs: LongRuns = {}
     if len(pattern) >= LONG:
         return lambda text: match(segments(pattern, ignore_case, len(text), long_runs), text)
-    if IS_PREFIX(pattern) and not ignore_case:
-        prefix = pattern[:-1]
-        return lambda text: text.startswith(prefix)
+    if not ignore_case and (plain := PLAIN(pattern)):
+        return compile_plain(*plain.groups())
     parts = tuple(segments(pattern, ignore_case, LONG, long_runs))
     beginning = parts[0].beginning  # decides for most texts
     return lambda text: text.startswith(beginning) and match(parts, text)
+
+
+def compile_plain(before: bytes, plain: bytes, behind: bytes) -> Callable[[bytes], bool]:
+    """The same for plain text that may have a star before it, and one behind."""
+    if before:
+        return lambda text: plain in text if behind else text.endswith(plain)
+    return lambda text: text.startswith(plain) if behind else text == plain
 
 
 def compile_match(pattern: bytes) -> Callable[[bytes], bool]:
