@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,6 +32,9 @@ STORED: Final = UnknownKeys(
     "the argument array",
 )
 SORTED: Final = Keys(1, "RO access")
+ARE_INTEGERS: Final = re.compile(rb"-?[0-9]{1,15}(?:,-?[0-9]{1,15})*+").fullmatch
+"""Integers that a double holds exactly, between commas."""
+
 CATEGORIES: Final = "set sortedset list dangerous"
 SYNTAX: Final = (
     "key#0 [BY pattern:pattern#1] [LIMIT offset_count{offset:integer count:integer}] "
@@ -160,7 +164,7 @@ def elements_of(value: Value | None, options: Options) -> list[bytes]:
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
     """The elements, sorted at least from ``start`` up to ``end``."""
     if options.by is None and not options.alpha:
-        weights: dict[bytes, Any] = dict(zip(elements, map(number_of, elements), strict=True))
+        weights: dict[bytes, Any] = dict(zip(elements, numbers_of(elements), strict=True))
     else:
         weights = {element: weight(db, element, options) for element in elements}
     if not options.alpha:
@@ -182,6 +186,14 @@ def weight(db: Database, element: bytes, options: Options) -> Any:
             return (text is not None, bytes(text or b""))
         return (text is not None, until_nul(bytes(text or b"")))  # as C compares strings
     return 0.0 if text is None else number_of(bytes(text))
+
+
+def numbers_of(elements: list[bytes]) -> Iterable[float]:
+    """The elements as numbers; integers, as most are, are recognized all at once."""
+    text = b",".join(elements)
+    if ARE_INTEGERS(text) and text.count(b",") == len(elements) - 1:
+        return map(int, elements)
+    return map(number_of, elements)
 
 
 def number_of(text: bytes) -> float:
