@@ -24,6 +24,7 @@ __all__ = [
     "QUEUED",
     "DoubleText",
     "Encoded",
+    "Entries",
     "Map",
     "NestedMap",
     "Output",
@@ -92,6 +93,10 @@ class Push(list[Any]):
 
 class NestedMap(list[tuple[Any, Any]]):
     """Pairs whose keys may repeat: a map in RESP3, an array of arrays in RESP2."""
+
+
+class Entries(list[list[Any]]):
+    """Entries of a stream: for each an array of its id, and of an array of its fields and values."""
 
 
 class Verbatim(bytes):
@@ -206,7 +211,8 @@ def error(value: CommandError) -> bytes:
 
 
 def items(head: bytes, values: Any, resp: int) -> Output:
-    return joined([head, *[encode(value, resp) for value in values]])
+    encoders = ENCODERS[resp]
+    return joined([head, *[encoders[type(value)](value) for value in values]])
 
 
 def array2(values: list[Any]) -> Output:
@@ -228,6 +234,13 @@ def strings(values: list[bytes]) -> Output:
         return kept(pack(tuple(values)))
     head = b"$%d\r\n" % size
     return kept(b"*%d\r\n%b%b\r\n" % (len(values), head, (LINE_END + head).join(values)))
+
+
+def entries(values: Entries) -> Output:
+    parts: list[Output] = [b"*%d\r\n" % len(values)]
+    for name, content in values:
+        parts += b"*2\r\n$%d\r\n%b\r\n" % (len(name), name), kept(pack(tuple(content)))
+    return joined(parts)
 
 
 def flat_map2(pairs: Map) -> Output:
@@ -291,6 +304,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         NullArray: lambda _: b"*-1\r\n",
         CommandError: error,
         list: array2,
+        Entries: entries,
         Map: flat_map2,
         NestedMap: nested_map2,
         Set: array2,
@@ -309,6 +323,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         NullArray: lambda _: b"_\r\n",
         CommandError: error,
         list: array3,
+        Entries: entries,
         Map: map3,
         NestedMap: nested_map3,
         Set: set3,

@@ -12,9 +12,10 @@ scanned.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, Node, borrowed_node
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .groups import Group
 
 __all__ = ["Stream", "is_ordered"]
+
+master_of: Final[Callable[[Node], int]] = attrgetter("master")
 
 
 class Stream:
@@ -117,7 +120,8 @@ class Stream:
 
     def find(self, number: int) -> list[bytes] | None:
         """The content of the entry with this id; None if there is none."""
-        return next((content for _, content in self.walk(number, number)), None)
+        found = self._locate(number)
+        return None if found is None else self.nodes[found[0]].contents[found[1]]
 
     def _locate(self, number: int) -> tuple[int, int] | None:
         """The index of the node of the entry with this id and its place there; None if there is none."""
@@ -235,10 +239,6 @@ def is_ordered(nodes: list[Node]) -> bool:
 def common(one: bytes, other: bytes) -> int:
     """The number of bytes of the common prefix of two ids."""
     return next(at for at in range(ID_BYTES) if one[at] != other[at])
-
-
-def master_of(node: Node) -> int:
-    return node.master
 
 
 def exceeds(number: int, limit: int | None) -> bool:

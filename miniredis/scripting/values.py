@@ -12,6 +12,7 @@ from ..engine.errors import CommandError, one_line
 from ..engine.replies import (
     DoubleText,
     Encoded,
+    Entries,
     Map,
     NestedMap,
     NullArray,
@@ -108,6 +109,7 @@ class Converter:
             CommandError: lambda error: self._named(b"err", one_line(error.message)),
             bytearray: bytes,
             list: self.table,
+            Entries: self.table,
         }
 
     def _makers2(self) -> dict[type, Callable[[Any], LuaValue]]:

@@ -18,7 +18,7 @@ from ..keyspace import STREAM, Database
 from ..numbers import MAX, read_integer, read_milliseconds
 from ..propagation import claim, create_consumer, set_id
 from ..registry import KeywordKeys, chosen, command, instead_of
-from ..replies import NO_REPLY, NULL_ARRAY, NestedMap, Reply
+from ..replies import NO_REPLY, NULL_ARRAY, Entries, NestedMap, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
 from ..stream_nodes import LAST_ID, id_text, wrapped
@@ -207,7 +207,7 @@ def attending(
 
 def give_out(
     session: Session, key: bytes, stream: Stream, consumer: Consumer, reading: Reading, count: int | None
-) -> list[Reply]:
+) -> Entries:
     """Delivers entries that the group has not delivered yet to a consumer."""
     assert reading.group is not None
     group, now = stream.groups[reading.group], session.engine.now.milliseconds

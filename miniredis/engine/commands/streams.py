@@ -11,7 +11,7 @@ from ..errors import CommandError
 from ..keyspace import STREAM, Database
 from ..numbers import read_integer
 from ..registry import Keys, command
-from ..replies import NULL_ARRAY, OK, Reply
+from ..replies import NULL_ARRAY, OK, Entries, Reply
 from ..session import Session
 from ..stream_ids import read_bound, read_id_to_complete, read_strict_id
 from ..stream_nodes import LARGEST_NODE, LAST_ID, SEQUENCE, Entry, id_text
@@ -192,9 +192,9 @@ def read_count(options: list[bytes]) -> int | None:
     return count
 
 
-def shown(entries: Iterable[Entry]) -> list[Reply]:
+def shown(entries: Iterable[Entry]) -> Entries:
     """Entries as clients see them."""
-    return [[id_text(number), content] for number, content in entries]
+    return Entries([[id_text(number), content] for number, content in entries])
 
 
 # Deleting
