@@ -6,9 +6,9 @@ they have no state except options and the connections of the process.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Final
@@ -30,16 +30,27 @@ from pressure.spark.payloads import batches_of, check_columns
 from pressure.spark.peeking import Peek, Slice
 from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer
-from pressure.spark.source import Source, State, slices
+from pressure.spark.source import Source, offset_of, offsets_in, slices
 from pressure.spark.writing import StreamWriter, Writer
 
 #: Whether this Spark can limit the rows of a micro-batch, and supports ``availableNow`` for such sources.
 _ADMITS: Final = hasattr(datasource.DataSourceStreamReader, "getDefaultReadLimit")
 
 _VALUES: Final = {"binary": "BINARY", "text": "STRING"}
-_COLUMNS: Final = "position BIGINT, id STRING, value {value}, enqueued TIMESTAMP, deliveries INT"
-#: With malformed=keep: the bytes of a message that is not in the format, and why it is not.
-_KEPT: Final = ", raw BINARY, reason STRING"
+
+
+def _columns(options: Options) -> dict[str, str]:
+    """The columns of a table that is read, and their types."""
+    columns = {
+        "position": "BIGINT",
+        "id": "STRING",
+        "value": _VALUES.get(options.format) or f"STRUCT<{options.schema}>",
+        "enqueued": "TIMESTAMP",
+        "deliveries": "INT",
+    }
+    if options.malformed == "keep":  # the bytes of a message that is not in the format, and why it is not
+        columns |= {"raw": "BINARY", "reason": "STRING"}
+    return columns | ({"queue": "STRING"} if options.include_queue else {})
 
 
 class PressureDataSource(DataSource):
@@ -63,8 +74,7 @@ class PressureDataSource(DataSource):
                 "option schema is missing: the fields of a JSON message, such as 'user STRING, n INT'"
             )
         _check_server(options, reading=True)
-        value = _VALUES.get(options.format) or f"STRUCT<{options.schema}>"
-        return _COLUMNS.format(value=value) + (_KEPT if options.malformed == "keep" else "")
+        return ", ".join(map(" ".join, _columns(options).items()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for ``spark.read``."""
@@ -75,7 +85,7 @@ class PressureDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader for ``spark.readStream``."""
         if self._chosen.dead is not None:
-            _check_server(replace(self._chosen, queue=self._chosen.dead, kind="pressure"))
+            _check_server(self._chosen.but(queue=self._chosen.dead, queues=(), kind="pressure"))
         if not _ADMITS and (self._chosen.rows_per_batch or self._chosen.most_bytes):
             warnings.warn(
                 f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after that; "
@@ -109,15 +119,16 @@ class PressureDataSource(DataSource):
 
 
 def _check_server(options: Options, *, reading: bool = False) -> None:
-    server = QueueServer(replace(options, retry=0.0))
-    try:
-        server.check(reading=reading)
-    finally:
-        server.close()
+    for each in options.each:
+        server = QueueServer(each.but(retry=0.0))
+        try:
+            server.check(reading=reading)
+        finally:
+            server.close()
 
 
 def _warn_of_weaknesses(options: Options) -> None:
-    server = QueueServer(replace(options, retry=0.0))
+    server = QueueServer(options.but(retry=0.0))
     try:
         if found := server.weaknesses():
             warnings.warn(
@@ -132,8 +143,7 @@ def _warn_of_weaknesses(options: Options) -> None:
 
 def _checked(schema: StructType, options: Options) -> StructType:
     """The schema. Raises OptionError if it is not that of the data source."""
-    names = ["position", "id", "value", "enqueued", "deliveries"]
-    names += ["raw", "reason"] if options.malformed == "keep" else []
+    names = [*_columns(options)]
     if schema.fieldNames() != names:
         raise OptionError(
             f"a queue has the columns {', '.join(names)}; leave out .schema(...), and give the fields of "
@@ -146,6 +156,8 @@ def _checked(schema: StructType, options: Options) -> StructType:
 
 
 def _check_writing(options: Options, schema: StructType) -> None:
+    if options.queues or options.include_queue:
+        raise OptionError("options queues and includeQueue are for reading; a table is written to one queue")
     check_columns(options, {field.name: field.dataType.simpleString() for field in schema.fields})
     _check_server(options)
 
@@ -160,16 +172,20 @@ class Reader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Slices of the queue as it is at this moment."""
-        with Peek(self._options, self._table) as peek:
-            return [InputPartition(each) for each in peek.plan()] or [InputPartition(None)]
+        found = [(each, part) for each in self._options.each for part in self._plan(each)]
+        return [InputPartition(each) for each in found] or [InputPartition(None)]
+
+    def _plan(self, options: Options) -> list[Slice]:
+        with Peek(options, self._table) as peek:
+            return peek.plan()
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of one slice."""
-        part: Slice | None = partition.value
-        if part is None:
+        if partition.value is None:
             return
-        with Peek(self._options, self._table) as peek:
-            yield from batches_of(self._options, _arrow(self._schema), peek.read(part))
+        options, part = partition.value
+        with Peek(options, self._table) as peek:
+            yield from batches_of(options, _arrow(self._schema), peek.read(part))
 
 
 #: Spark 4.1 and newer require the time zone.
@@ -191,35 +207,78 @@ if _ADMITS:
 
 
 class StreamReader(DataSourceStreamReader, _Draining):
-    """Reads a queue as a stream: claims rows, reads them and acknowledges them."""
+    """Reads queues as one stream: claims rows, reads them and acknowledges them."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._options = options
         self._schema = schema
-        self._end: int | None = None
+        self._ends: dict[str, int] = {}
+        self._batch_at = time.monotonic()
 
     @cached_property
-    def _source(self) -> Source:
-        return Source(self._options)
+    def _sources(self) -> dict[str, Source]:
+        """Each queue by its name."""
+        return {each.queue: Source(each) for each in self._options.each}
 
-    def _offset(self, row: int) -> dict[str, Any]:
-        return offset_of(self._options, self._source.state.id, row)
+    def _offset(self, rows: Mapping[str, int]) -> dict[str, Any]:
+        found = {name: offset_of(source, rows[name]) for name, source in self._sources.items()}
+        return {"pressure": found} if self._options.queues else found[self._options.queue]
 
-    def _row(self, offset: dict[str, Any]) -> int:
-        """The row number in an offset. Raises RowsGoneError if the row is gone."""
-        self._source.check(offset["stream"], offset["row"])
-        return int(offset["row"])
+    def _told(self, offset: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """The offsets of the queues in an offset. Raises OptionError for a queue that the options lack."""
+        told = offsets_in(offset)
+        if gone := sorted(told.keys() - self._sources.keys()):
+            raise OptionError(
+                f"the checkpoint has rows of {', '.join(map(repr, gone))}, which the option queues does not "
+                "name; add it, or finish the query and start with a new checkpoint"
+            )
+        return told
+
+    def _rows(self, offset: dict[str, Any]) -> dict[str, int]:
+        """The row of each queue in an offset; of a new queue, its first. Raises RowsGoneError."""
+        told = self._told(offset)
+        for name, each in told.items():
+            self._sources[name].check(each["stream"], each["row"])
+        return {name: each.state.first for name, each in self._sources.items()} | {
+            name: int(each["row"]) for name, each in told.items()
+        }
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """The first row that is not acknowledged, so rows that an earlier query claimed are redelivered."""
-        return self._offset(self._source.state.first)
+        return self._offset({name: each.state.first for name, each in self._sources.items()})
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802
         """Claim rows; returns the offset after them. Spark 4.2 and newer pass ``start`` and ``limit``."""
-        row, (most, most_bytes) = None if start is None else self._row(start), self._limits(limit)
-        if self._end is None and self._source.is_early(row):
-            return self._offset(self._source.state.claimed if row is None else row)
-        return self._offset(self._source.advance(row, most, self._end, most_bytes))
+        rows: Mapping[str, int | None] = dict.fromkeys(self._sources) if start is None else self._rows(start)
+        if self._is_early(rows):
+            claimed = {name: each.state.claimed for name, each in self._sources.items()}
+            return self._offset(claimed | {name: row for name, row in rows.items() if row is not None})
+        self._batch_at = time.monotonic()
+        return self._offset(self._claim(rows, *self._limits(limit)))
+
+    def _is_early(self, rows: Mapping[str, int | None]) -> bool:
+        """Whether there are fewer rows than ``minRowsPerBatch``, and ``maxBatchDelay`` has not passed."""
+        options = self._options
+        if options.min_rows is None or self._ends:
+            return False
+        found = sum(self._sources[name].unread(row) for name, row in rows.items())
+        return found < options.min_rows and time.monotonic() - self._batch_at < options.max_delay
+
+    def _claim(
+        self, rows: Mapping[str, int | None], most: int | None, most_bytes: int | None
+    ) -> dict[str, int]:
+        """Claim rows of each queue. The shortest is first: what it leaves of its share is for the others."""
+        names, found = [*rows], dict[str, int]()
+        if len(names) > 1:
+            names.sort(key=lambda name: self._sources[name].unread(rows[name]))
+        for at, name in enumerate(names):
+            source, row = self._sources[name], rows[name]
+            base = source.state.claimed if row is None else row
+            share = None if most is None else most // (len(names) - at)
+            part = None if most_bytes is None else max(1, most_bytes // len(names))
+            found[name] = source.advance(row, share, self._ends.get(name), part)
+            most = None if most is None else most - (found[name] - base)
+        return found
 
     def _limits(self, limit: Any) -> tuple[int | None, int | None]:
         """The most rows and bytes of a micro-batch; None for no limit."""
@@ -233,50 +292,46 @@ class StreamReader(DataSourceStreamReader, _Draining):
         """The most rows of a micro-batch."""
         return ReadMaxRows(self._options.rows_per_batch or ROWS)
 
+    def _last(self) -> dict[str, int]:
+        return {name: each.state.claimed + each.waiting() for name, each in self._sources.items()}
+
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """End the stream at the rows that are in the queue now."""
-        self._end = self._source.state.claimed + self._source.waiting()
+        """End the stream at the rows that are in the queues now."""
+        self._ends = self._last()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """The offset after the last row in the queue, for the query's progress."""
-        return self._offset(self._source.state.claimed + self._source.waiting())
+        """The offset after the last row in each queue, for the query's progress."""
+        return self._offset(self._last())
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The rows between two offsets, in slices."""
-        low, high = start["row"], end["row"]
-        if low == high:
+        if start == end:
             return []
-        self._row(start)
-        self._row(end)
-        low = max(low, self._source.state.renumbered)
-        parts = slices(low, high, self._options.partitions) if low < high else []
-        return [InputPartition((self._source.state, first, last)) for first, last in parts]
+        low, high = self._rows(start), self._rows(end)
+        found = []
+        for name, source in self._sources.items():
+            first = max(low[name], source.state.renumbered)
+            parts = slices(first, high[name], self._options.partitions) if first < high[name] else []
+            found += [InputPartition((source.options, source.state, *part)) for part in parts]
+        return found
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Record batches of one slice."""
-        state, first, last = partition.value
-        assert isinstance(state, State)
-        source = Source(self._options)
+        options, state, first, last = partition.value
+        source = Source(options)
         try:
-            divert = partial(source.divert, state) if self._options.dead else None
+            divert = partial(source.divert, state) if options.dead else None
             rows = source.read(state, first, last)
-            yield from batches_of(self._options, _arrow(self._schema), rows, divert)
+            yield from batches_of(options, _arrow(self._schema), rows, divert)
         finally:
             source.close()
 
     def commit(self, end: dict[str, Any]) -> None:
         """Acknowledge all rows before an offset."""
-        self._source.acknowledge(end["row"], end["stream"])
+        for name, each in self._told(end).items():
+            self._sources[name].acknowledge(each["row"], each["stream"])
 
     def stop(self) -> None:
         """Stop being the owner. Not every version of Spark calls this."""
-        if "_source" in self.__dict__:
-            self._source.release()
-
-
-def offset_of(options: Options, stream: str, row: int) -> dict[str, Any]:
-    """An offset: the row number and the id of the stream, and for ``finish`` the queues."""
-    return {
-        "pressure": options.queue, "kind": options.kind, "prefix": options.prefix or "",
-        "stream": stream, "row": row, **({"dead": options.dead} if options.dead else {}),
-    }  # fmt: skip
+        for each in self.__dict__.get("_sources", {}).values():
+            each.release()

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from pressure.spark.options import Options
-from pressure.spark.source import Source
+from pressure.spark.source import Source, offsets_in
 
 
 def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
@@ -32,7 +32,8 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
         query.stop()
     progress = query.lastProgress
     sources = progress["sources"] if progress else []
-    return sum(_finish(_offset(each["endOffset"]), url, lease) for each in sources)
+    offsets = [offset for each in sources for offset in offsets_in(_offset(each["endOffset"])).values()]
+    return sum(_finish(offset, url, lease) for offset in offsets)
 
 
 def _offset(told: Any) -> dict[str, Any]:
@@ -45,10 +46,8 @@ def _offset(told: Any) -> dict[str, Any]:
 
 
 def _finish(offset: dict[str, Any], url: str | None, lease: float) -> int:
-    if "pressure" not in offset:
-        return 0
     options = Options(
-        offset["pressure"], url, offset["kind"], offset["prefix"] or None,
+        offset["pressure"], url=url, kind=offset["kind"], prefix=offset["prefix"] or None,
         lease=lease, timeout=2 * lease, dead=offset.get("dead"),
     )  # fmt: skip
     source = Source(options)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from pressure.arguments import settings
@@ -34,7 +34,9 @@ class Options:
     """The checked options; the README describes each.
 
     Attributes:
-        queue: The queue's name.
+        queue: The queue's name; with ``queues``, that of the first.
+        queues: The names of several queues that are read together; empty for one queue.
+        include_queue: Whether a table that is read has a column with the name of the queue.
         url: The URL of the server; None to take it from the environment.
         kind: One of ``KINDS``.
         prefix: The beginning of the keys; None for the default of the kind.
@@ -62,6 +64,8 @@ class Options:
     """
 
     queue: str
+    queues: tuple[str, ...] = ()
+    include_queue: bool = False
     url: str | None = None
     kind: str = "pressure"
     prefix: str | None = None
@@ -97,8 +101,16 @@ class Options:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle ``where``, too: another machine may have other environment variables."""
-        names = [*(each.field for each in OPTIONS.values()), "where"]
-        return _restored, ({name: getattr(self, name) for name in names},)
+        return _restored, ({each.name: getattr(self, each.name) for each in fields(self)},)
+
+    def but(self, **changes: Any) -> Options:
+        """These options with changes, for the same server: the environment is not read again."""
+        return _restored({**self.__reduce__()[1][0], **changes})
+
+    @property
+    def each(self) -> tuple[Options, ...]:
+        """The options of each queue."""
+        return tuple(self.but(queue=name, queues=()) for name in self.queues or (self.queue,))
 
 
 def _restored(values: dict[str, Any]) -> Options:
@@ -155,6 +167,13 @@ def _text(text: str) -> str:
     return text
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names) or len(set(names)) < len(names):
+        raise ValueError("must be different names, separated by commas")
+    return names
+
+
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]+", text):
         raise ValueError("must be made of letters, digits, '-', '_' and '.'")
@@ -176,6 +195,8 @@ class Option:
 
 OPTIONS: Final[Mapping[str, Option]] = {
     "queue": Option("queue", _text),
+    "queues": Option("queues", _names),
+    "includeQueue": Option("include_queue", _yes),
     "url": Option("url", _text),
     "kind": Option("kind", _one_of(KINDS)),
     "prefix": Option("prefix", _text),
@@ -224,8 +245,13 @@ def options_of(given: Mapping[str, str]) -> Options:
             values[OPTIONS[name].field] = OPTIONS[name].read(str(text))
         except ValueError as error:
             raise OptionError(f"option {name}: {error}, not {text!r}") from None
-    if "queue" not in values:
-        raise OptionError("option queue is missing: it is the name of the queue")
+    if ("queue" in values) == ("queues" in values):
+        raise OptionError(
+            "option queue is missing: it is the name of the queue; to read several, give queues instead"
+            if "queue" not in values
+            else "options queue and queues exclude each other"
+        )
+    values.setdefault("queue", *values.get("queues", ())[:1])
     options = Options(**values)
     _check(options)
     return options
@@ -249,6 +275,10 @@ def _check(options: Options) -> None:
         raise OptionError("option envelope works only with kind=backup")
     if options.batch is not None and options.writer is None:
         raise OptionError("option batch needs the option writer: it is the number of a batch of that writer")
+    if len(options.queues) > (options.rows_per_batch or ROWS):
+        raise OptionError(
+            "option rowsPerBatch is less than the number of queues, so one of them could starve"
+        )
     if (options.min_rows or 0) > (options.rows_per_batch or ROWS):
         raise OptionError("option minRowsPerBatch is more than rowsPerBatch, so no batch could have as many")
     if options.delivery == "plain" and options.writer is not None:

@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from pressure.errors import PressureError, QueueInUseError
@@ -45,7 +44,7 @@ class Ownership:
         self._key = server.places.beside("owner")
         self._lease = server.options.lease
         self._renewer: ThreadRenewer | None = None
-        self._renewals = QueueServer(replace(server.options, retry=0.0))  # the next attempt is soon enough
+        self._renewals = QueueServer(server.options.but(retry=0.0))  # the next attempt is soon enough
 
     def take(self) -> None:
         """Become the owner, and renew the lease in the background. Waits until an unrenewed lease expires.

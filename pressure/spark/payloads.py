@@ -118,6 +118,8 @@ def _batch(
     if kept:
         raw = [rows.values[at] if at in reasons else None for at in range(count)]
         columns += [pa.array(raw, pa.binary()), pa.array(map(reasons.get, range(count)), pa.string())]
+    if options.include_queue:
+        columns.append(_repeated(options.queue, count, pa.string()))
     return pa.RecordBatch.from_arrays(columns, schema=schema), reasons
 
 
@@ -125,8 +127,9 @@ def _or_nulls(values: Sequence[Any] | None, count: int, type: Any) -> Any:  # no
     return pa.nulls(count, type) if values is None else pa.array(values, type)
 
 
-def _repeated(values: Sequence[int] | int, count: int, type: Any) -> Any:  # noqa: A002
-    return pa.repeat(pa.scalar(values, type), count) if isinstance(values, int) else pa.array(values, type)
+def _repeated(values: Sequence[int] | int | str, count: int, type: Any) -> Any:  # noqa: A002
+    one = isinstance(values, int | str)
+    return pa.repeat(pa.scalar(values, type), count) if one else pa.array(values, type)
 
 
 def _column(

@@ -12,7 +12,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pressure.errors import PressureError
@@ -107,10 +107,13 @@ def check(plan: Plan) -> None:
             "malformed=keep adds columns, which a queue of copies cannot hold: name a queue for such "
             "messages (dead), or a transform"
         )
-    dead = () if given.dead is None else (replace(given, queue=given.dead, kind="pressure"),)
+    dead = () if given.dead is None else (given.but(queue=given.dead, kind="pressure"),)
     target = (options_of(plan.target),) if isinstance(plan.target, dict) else ()
-    for options, reading in ((given, True), *((each, False) for each in (*dead, *target))):
-        server = QueueServer(replace(options, retry=0.0))
+    for options, reading in (
+        *((each, True) for each in given.each),
+        *((each, False) for each in (*dead, *target)),
+    ):
+        server = QueueServer(options.but(retry=0.0))
         try:
             server.check(reading=reading)
         finally:

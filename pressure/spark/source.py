@@ -74,7 +74,6 @@ class Source:
         self._owner = Ownership(self._server)
         self._me = self._owner.me
         self._state: State | None = None
-        self._batch_at = time.monotonic()
 
     @property
     def state(self) -> State:
@@ -182,7 +181,6 @@ class Source:
         """
         state = self.state
         base = state.claimed if start is None else start
-        self._batch_at = time.monotonic()
         self._move_due()
         last = max(base, state.claimed) + self.waiting() if most is None else base + most
         last = last if end is None else min(last, max(end, base))
@@ -199,13 +197,10 @@ class Source:
                 break
         return min(last, self.state.claimed)
 
-    def is_early(self, start: int | None) -> bool:
-        """Whether there are fewer rows than ``minRowsPerBatch``, and ``maxBatchDelay`` has not passed."""
-        if self.options.min_rows is None:
-            return False
+    def unread(self, start: int | None) -> int:
+        """How many rows a batch could have that begins here; None for the first that is not claimed."""
         self._move_due()
-        found = self.state.claimed + self.waiting() - (self.state.claimed if start is None else start)
-        return found < self.options.min_rows and time.monotonic() - self._batch_at < self.options.max_delay
+        return self.state.claimed + self.waiting() - (self.state.claimed if start is None else start)
 
     def _move_due(self) -> None:
         if self.options.kind == "reliable":
@@ -244,7 +239,7 @@ class Source:
             return []
         assert self.options.dead is not None
         writer = f"malformed-{self.state.id}"
-        with Sink(replace(self.options, queue=self.options.dead, kind="pressure")) as sink:
+        with Sink(self.options.but(queue=self.options.dead, kind="pressure")) as sink:
             first = max(sink.settled(writer), self.state.first)
             values = self._values([row for row in rows if row >= first])
             sink.commit(writer, end, [sink.stage(values, 0, writer)])
@@ -322,3 +317,18 @@ def slices(start: int, end: int, number: int) -> list[tuple[int, int]]:
     number = max(1, min(number, -(-(end - start) // SLICE)))
     edges = [start + (end - start) * at // number for at in range(number + 1)]
     return [(low, high) for low, high in pairwise(edges) if low < high]
+
+
+def offset_of(source: Source, row: int) -> dict[str, Any]:
+    """An offset: the row number and the id of the stream, and for ``finish`` the queues."""
+    options = source.options
+    return {
+        "pressure": options.queue, "kind": options.kind, "prefix": options.prefix or "",
+        "stream": source.state.id, "row": row, **({"dead": options.dead} if options.dead else {}),
+    }  # fmt: skip
+
+
+def offsets_in(offset: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The offset of each queue in an offset of one or several; nothing for one of another source."""
+    found = offset.get("pressure", {})
+    return {found: offset} if isinstance(found, str) else found

@@ -127,26 +127,6 @@ def test_bytes_that_were_not_noted_are_counted(make: Callable[..., Place], raw: 
     assert place.queue.stats().consumed_bytes == 8000
 
 
-def test_a_batch_waits_for_enough_rows_or_for_the_longest_delay(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    place.put(b"one", b"two")
-    with reading(place, minRowsPerBatch=3, maxBatchDelay=60) as stream:
-        monkeypatch.setattr("pressure.spark.source.time.monotonic", lambda: now[0])
-        stream._batch_at = 0.0
-        assert stream.is_early(0)
-        assert stream.is_early(None)
-        now[0] = 59.0
-        assert stream.is_early(0)
-        now[0] = 60.0
-        assert not stream.is_early(0)
-        stream.advance(0, None)
-        assert stream.is_early(2)
-        place.put(b"three", b"four", b"five")
-        assert not stream.is_early(2)
-
-
 def test_more_rows_at_least_than_at_most_are_refused() -> None:
     with pytest.raises(OptionError, match="minRowsPerBatch is more than rowsPerBatch"):
         options_of({"queue": "q", "minRowsPerBatch": "10", "rowsPerBatch": "9"})

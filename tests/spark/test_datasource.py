@@ -145,6 +145,30 @@ def test_draining_a_stream_in_parts_ends_at_the_length_it_had_at_the_start(place
     one.reader.stop()
 
 
+def test_a_batch_waits_for_enough_rows_or_for_the_longest_delay(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("pressure.spark.datasource.time", SimpleNamespace(monotonic=lambda: now[0]))
+    place.put(b"one", b"two")
+    reader = source(place, minRowsPerBatch="3", maxBatchDelay="60").streamReader(schema())
+
+    def latest(start: dict[str, Any] | None) -> int:
+        return int(reader.latestOffset(start)["row"])
+
+    first = reader.initialOffset()
+    assert (latest(first), latest(None)) == (0, 0)
+    now[0] = 59.0
+    assert latest(first) == 0
+    now[0] = 60.0
+    end = reader.latestOffset(first)
+    assert end["row"] == 2
+    assert latest(end) == 2
+    place.put(b"three", b"four", b"five")
+    assert latest(end) == 5
+    reader.stop()
+
+
 def test_an_aborted_write_puts_nothing_and_a_committed_write_is_put_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

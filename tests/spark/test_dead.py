@@ -9,7 +9,7 @@ import pytest
 
 from pressure import Queue
 from pressure.spark import OptionError, finish
-from pressure.spark.source import Source
+from pressure.spark.source import Source, offset_of
 
 from .conftest import Place, some
 from .test_finishing import Query
@@ -105,7 +105,7 @@ def test_finish_puts_the_malformed_messages_of_the_last_batch(place: Place, dead
     source = opened(place, dead)
     source.advance(0, 2)
     read(source, 0, 2)
-    offset = datasource.offset_of(source.options, source.state.id, 2)
+    offset = offset_of(source, 2)
     source.release()
     assert finish(Query(repr(offset)), place.url) == 0
     assert dead.peek_many(9) == [BAD]

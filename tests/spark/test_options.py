@@ -30,7 +30,7 @@ def test_option_names_and_kinds_are_accepted_in_any_case() -> None:
         ({}, "queue is missing"),
         ({"queue": ""}, "option queue: must not be empty"),
         ({"queue": "q", "rowPerBatch": "1"}, "rowPerBatch is not known; did you mean rowsPerBatch"),
-        ({"queue": "q", "xyzzy": "1"}, "xyzzy is not known; the options are queue, url"),
+        ({"queue": "q", "xyzzy": "1"}, "xyzzy is not known; the options are queue, queues"),
         ({"queue": "q", "batch": "1"}, "batch needs the option writer"),
         ({"queue": "q", "writer": "w", "batch": "-1"}, "whole number of 0 or more, not '-1'"),
         ({"queue": "q", "rowsPerBatch": "0"}, "whole number of 1 or more, not '0'"),
@@ -46,6 +46,10 @@ def test_option_names_and_kinds_are_accepted_in_any_case() -> None:
         ({"queue": "q", "writer": "a b"}, "letters, digits"),
         ({"queue": "q", "writer": "a", "delivery": "plain"}, "does not work with delivery=plain"),
         ({"queue": "q", "url": "http://x"}, "option url"),
+        ({"queue": "q", "queues": "a, b"}, "queue and queues exclude each other"),
+        ({"queues": "a,,b"}, "option queues: must be different names, separated by commas"),
+        ({"queues": "a, a"}, "option queues: must be different names"),
+        ({"queues": "a, b", "rowsPerBatch": "1"}, "rowsPerBatch is less than the number of queues"),
     ],
 )
 def test_wrong_options_are_reported(given: dict[str, str], told: str) -> None:
@@ -66,6 +70,8 @@ def test_the_server_is_that_of_the_driver_on_machines_with_other_environment_var
         found = pickle.loads(sent)  # noqa: S301, our own
         assert found.where.address == "driver:7000"
         assert places_of(found).main == b"mine:q"
+        assert [places_of(each).main for each in found.each] == [b"mine:q"]
+        assert found.but(queue="other").where.address == "driver:7000"
 
 
 def test_options_can_be_pickled() -> None:

@@ -45,6 +45,36 @@ def test_a_queue_is_drained_into_another(spark: Any, place: Place, make: Any, tm
         assert place.queue.stats().unacknowledged == 100
 
 
+def test_two_queues_are_drained_together_and_a_third_one_is_added(
+    spark: Any, on_real: Any, tmp_path: Path
+) -> None:
+    places = [on_real(), on_real(), on_real()]
+    target = on_real()
+    for place in places:
+        place.put(*some(0, 50))
+
+    def drain(*sources: Any) -> Any:
+        names = ",".join(each.name for each in sources)
+        given = {"queues": names, "url": target.url, "includeQueue": True, "format": "text", "lease": 2}
+        rows = spark.readStream.format("pressure").options(**given).load()
+        query = (
+            rows.selectExpr("concat(queue, ': ', value) AS value").writeStream.format("pressure")
+            .options(**options(target)).option("checkpointLocation", str(tmp_path))
+            .trigger(availableNow=True).start()
+        )  # fmt: skip
+        assert query.awaitTermination(500)
+        assert query.exception() is None
+        return query
+
+    drain(*places[:2])
+    query = drain(*places)
+    assert pressure.spark.finish(query, target.url, lease=2) == 0
+    wanted = [b"%s: %s" % (place.name.encode(), value) for place in places for value in some(0, 50)]
+    assert sorted(target.look()) == sorted(wanted)
+    assert [place.queue.stats().consumed_messages for place in places] == [50] * 3
+    assert not any(place.queue.doctor().problems for place in places)
+
+
 def test_a_bounded_queue_makes_a_stream_wait(spark: Any, on_real: Any, tmp_path: Path) -> None:
     place, target = on_real(), on_real(bound=100)
     place.put(*some(0, 300))
