@@ -41,6 +41,7 @@ __all__ = [
     "ServerRollbackError",
     "SetupError",
     "finish",
+    "lag",
     "register",
     "session",
 ]
@@ -48,6 +49,7 @@ __all__ = [
 #: Names that are imported when they are used first, and their modules.
 _LATER: Final = {
     "finish": "finishing",
+    "lag": "finishing",
     "PressureDataSource": "datasource",
     "session": "sessions",
 }
@@ -59,7 +61,7 @@ def register(spark: Any) -> None:
     Args:
         spark: A ``SparkSession``.
     """
-    spark.dataSource.register(importlib.import_module("pressure.spark.datasource").PressureDataSource)
+    spark.dataSource.register(importlib.import_module("pressure.spark.datasource").data_source_for(spark))
 
 
 def __getattr__(name: str) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from inspect import signature
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyspark
 from pyspark.sql import datasource
@@ -25,9 +25,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pressure.spark.errors import OptionError
-from pressure.spark.options import BYTES, ROWS, Options, options_of
+from pressure.spark.inferring import inferred
+from pressure.spark.options import BYTES, PUSHDOWN, ROWS, Options, options_of
 from pressure.spark.payloads import batches_of, check_columns
-from pressure.spark.peeking import Peek, Slice
+from pressure.spark.peeking import EVERY, Peek, Slice
 from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, offset_of, offsets_in, slices
@@ -56,6 +57,8 @@ def _columns(options: Options) -> dict[str, str]:
 class PressureDataSource(DataSource):
     """A queue as a table and as a stream; see the README for its options and columns."""
 
+    _reader: ClassVar[type[Reader]]
+
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
         self._chosen = options_of(options)
@@ -69,18 +72,21 @@ class PressureDataSource(DataSource):
     def schema(self) -> str:
         """The columns. Spark asks for them before it reads."""
         options = self._chosen
-        if options.format == "json" and options.schema is None:
+        if options.format == "json" and options.schema is None and not options.infer_schema:
             raise OptionError(
-                "option schema is missing: the fields of a JSON message, such as 'user STRING, n INT'"
+                "option schema is missing: the fields of a JSON message, such as 'user STRING, n INT'; "
+                "inferSchema=true finds them in a sample"
             )
         _check_server(options, reading=True)
+        if options.infer_schema:
+            options = options.but(schema=inferred(options))
         return ", ".join(map(" ".join, _columns(options).items()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for ``spark.read``."""
         if self._chosen.dead is not None:
             raise OptionError("option dead is for streams: a batch read takes nothing from its queue")
-        return Reader(self._chosen, _checked(schema, self._chosen), self._table)
+        return self._reader(self._chosen, _checked(schema, self._chosen), self._table)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader for ``spark.readStream``."""
@@ -169,6 +175,7 @@ class Reader(DataSourceReader):
         self._options = options
         self._schema = schema
         self._table = table
+        self._within = EVERY
 
     def partitions(self) -> list[InputPartition]:
         """Slices of the queue as it is at this moment."""
@@ -177,7 +184,7 @@ class Reader(DataSourceReader):
 
     def _plan(self, options: Options) -> list[Slice]:
         with Peek(options, self._table) as peek:
-            return peek.plan()
+            return peek.plan(self._within)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of one slice."""
@@ -186,6 +193,47 @@ class Reader(DataSourceReader):
         options, part = partition.value
         with Peek(options, self._table) as peek:
             yield from batches_of(options, _arrow(self._schema), peek.read(part))
+
+
+class FilteringReader(Reader):
+    """Reads only the positions that a query asks for."""
+
+    def pushFilters(self, filters: list[Any]) -> list[Any]:  # noqa: N802
+        """Note what filters say of the position. Spark applies all of them, too."""
+        for each in filters:
+            bound = _BOUNDS.get(type(each).__name__)
+            value = getattr(each, "value", None)
+            values = value if isinstance(value, tuple | list) else (value,)
+            if bound and each.attribute == ("position",) and all(isinstance(one, int) for one in values):
+                low, high = bound(values)
+                self._within = max(self._within[0], low), min(self._within[1], high)
+        return filters
+
+
+#: The first position that a filter lets through, and the one after the last, by the values of the filter.
+_BOUNDS: Final[dict[str, Callable[[Sequence[int]], tuple[float, float]]]] = {
+    "EqualTo": lambda values: (values[0], values[0] + 1),
+    "EqualNullSafe": lambda values: (values[0], values[0] + 1),
+    "In": lambda values: (min(values), max(values) + 1),
+    "GreaterThan": lambda values: (values[0] + 1, EVERY[1]),
+    "GreaterThanOrEqual": lambda values: (values[0], EVERY[1]),
+    "LessThan": lambda values: (0, values[0]),
+    "LessThanOrEqual": lambda values: (0, values[0] + 1),
+}
+
+PressureDataSource._reader = Reader
+
+
+class FilteringDataSource(PressureDataSource):
+    """The same for a Spark that passes filters; another one would refuse it."""
+
+    _reader = FilteringReader
+
+
+def data_source_for(spark: Any) -> type[PressureDataSource]:
+    """The data source for a session."""
+    filters = hasattr(datasource, "Filter") and spark.conf.get(PUSHDOWN, "false") == "true"
+    return FilteringDataSource if filters else PressureDataSource
 
 
 #: Spark 4.1 and newer require the time zone.

@@ -36,6 +36,20 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
     return sum(_finish(offset, url, lease) for offset in offsets)
 
 
+def lag(query: Any) -> dict[str, int]:
+    """How many rows each queue had at the end of a query's last batch that the query had not read.
+
+    Args:
+        query: A ``StreamingQuery`` that reads queues, in Spark 4.2 or newer. An older one does not ask a
+            queue how long it is, so that the lag looks like 0.
+    """
+    found = dict[str, int]()
+    for each in (query.lastProgress or {"sources": []})["sources"]:
+        read, last = (offsets_in(_offset(each[name])) for name in ("endOffset", "latestOffset"))
+        found |= {name: last[name]["row"] - told["row"] for name, told in read.items() if name in last}
+    return found
+
+
 def _offset(told: Any) -> dict[str, Any]:
     """The offset in a query's progress: JSON or, in some versions of Spark, the ``repr`` of a dict."""
     for read in (json.loads, ast.literal_eval):

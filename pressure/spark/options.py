@@ -24,6 +24,9 @@ MALFORMED: Final = ("fail", "null", "keep")
 MISSING: Final = ("fail", "empty")
 ROLLBACKS: Final = ("fail", "resume")
 
+#: The setting of Spark (4.1 and newer) that passes filters to data sources in Python.
+PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
+
 #: The most rows of a micro-batch by default, and about how many bytes, if Spark can limit them.
 ROWS: Final = 250_000
 BYTES: Final = 1 << 30
@@ -47,6 +50,7 @@ class Options:
         partitions: How many slices of rows are read in parallel.
         format: One of ``FORMATS``.
         schema: With JSON, the fields of the payload as DDL.
+        infer_schema: Whether to find these fields in a sample of the queue.
         malformed: One of ``MALFORMED``: what to do with a payload that is not in the format.
         dead: The queue for payloads that are not in the format; None to do with them what ``malformed`` says.
         missing: One of ``MISSING``: what a backup or reliable queue is that has no key.
@@ -76,6 +80,7 @@ class Options:
     partitions: int = 2
     format: str = "binary"
     schema: str | None = None
+    infer_schema: bool = False
     malformed: str = "fail"
     dead: str | None = None
     missing: str = "fail"
@@ -207,6 +212,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "partitions": Option("partitions", _count),
     "format": Option("format", _one_of(FORMATS)),
     "schema": Option("schema", _text),
+    "inferSchema": Option("infer_schema", _yes),
     "malformed": Option("malformed", _one_of(MALFORMED)),
     "dead": Option("dead", _text),
     "missing": Option("missing", _one_of(MISSING)),
@@ -269,6 +275,8 @@ def _check(options: Options) -> None:
     """Raises OptionError for options that exclude each other."""
     if options.schema is not None and options.format != "json":
         raise OptionError("option schema works only with format=json")
+    if options.infer_schema and (options.format != "json" or options.schema is not None):
+        raise OptionError("option inferSchema works only with format=json, and without schema")
     if options.dead is not None and options.malformed != "fail":
         raise OptionError("option dead works only without malformed: it says what is done with such messages")
     if options.envelope and options.kind != "backup":

@@ -30,6 +30,10 @@ READ: Final = 30
 FRESH: Final = 10
 
 
+#: All positions: the first, and the one after the last.
+EVERY: Final[tuple[float, float]] = (0, float("inf"))
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     """Some rows of a queue.
@@ -68,20 +72,26 @@ class Peek:
     def __exit__(self, *_: object) -> None:
         self._server.close()
 
-    def plan(self) -> list[Slice]:
-        """Divide the queue, as it is now, into slices."""
+    def plan(self, within: tuple[float, float] = EVERY) -> list[Slice]:
+        """Divide the queue, as it is now, into slices.
+
+        Args:
+            within: The first position to read, and the one after the last. A reliable queue is read from its
+                beginning: only ids find its messages.
+        """
         main = self._server.places.main
         if self.options.kind == "reliable":
-            return [Slice(main, 0, self._server.length(), 0)]
+            return [Slice(main, 0, int(min(self._server.length(), max(0, within[1]))), 0)]
         if not self.options.snapshot:
-            return self._slices(main, self._server.length(), copied=False)
+            return self._slices(main, self._server.length(), within, copied=False)
         beside = self._server.places.beside
         keys = (main, beside("snapshot", self._table), beside("snapshot", self._table, new_id()))
         copy, length = self._server.script(SNAPSHOT, keys, KEPT, FRESH)
-        return self._slices(copy, int(length), copied=True)
+        return self._slices(copy, int(length), within, copied=True)
 
-    def _slices(self, key: bytes, length: int, *, copied: bool) -> list[Slice]:
-        parts = slices(0, length, self.options.partitions)
+    def _slices(self, key: bytes, length: int, within: tuple[float, float], *, copied: bool) -> list[Slice]:
+        first, last = int(min(within[0], length)), int(min(within[1], length))
+        parts = slices(first, last, self.options.partitions) if first < last else []
         return [Slice(key, start, end, length if copied else 0, len(parts)) for start, end in parts]
 
     def read(self, part: Slice) -> Iterator[tuple[int, Rows]]:

@@ -13,6 +13,7 @@ import pressure.spark
 from pressure.extras import how_to_install
 from pressure.spark.errors import SetupError
 from pressure.spark.java import java_home
+from pressure.spark.options import PUSHDOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,7 +88,7 @@ def session(
     from pyspark.sql import SparkSession
 
     master = master or os.environ.get("SPARK_MASTER") or "local[*]"
-    settings = {"spark.ui.enabled": "false"}
+    settings = {"spark.ui.enabled": "false", PUSHDOWN: "true"}
     if master.startswith("local"):
         settings |= _LOCAL
         os.environ.setdefault("SPARK_LOCAL_IP", _LOCAL["spark.driver.host"])

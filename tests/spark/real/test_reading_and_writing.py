@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import redis
 
 from tests.spark.conftest import Place, some
 
@@ -82,3 +83,22 @@ def test_wrong_options_are_reported_before_anything_is_read_or_written(spark: An
         assert told in str(caught.value)
     with pytest.raises(Exception, match="create it first"):
         spark.read.format("pressure").options(**options(place, queue="none")).load()
+
+
+def test_fields_are_found_in_a_sample_and_positions_are_filtered_by_the_source(
+    spark: Any, on_real: Any, real_server: Any
+) -> None:
+    place = on_real()
+    place.put(*(b'{"n": %d, "a`b": [{"x": 0.5}, {"y c": "z"}]}' % at for at in range(5000)))
+    given = options(place, format="json", inferSchema=True, partitions=1, snapshot=False)
+    table = spark.read.format("pressure").options(**given).load()
+    fields = {"n": "bigint", "a`b": "array<struct<x:double,y c:string>>"}
+    assert {each.name: each.dataType.simpleString() for each in table.schema["value"].dataType} == fields
+    with redis.Redis.from_url(place.url) as raw:
+        raw.config_resetstat()
+        three = table.where("position >= 4000 AND position < 4003 AND value.n != 4001").select("value.n")
+        assert [row.n for row in three.collect()] == [4000, 4002]
+        reads = raw.info("commandstats")["cmdstat_lrange"]["calls"]
+    if spark.version >= "4.1":
+        assert reads == 1
+    assert len(place.look()) == 5000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,6 +37,8 @@ def test_a_queue_is_drained_into_another(spark: Any, place: Place, make: Any, tm
     assert target.look() == [row.upper() for row in some(0, 2500)]
     if in_parts:
         assert [each["numInputRows"] for each in query.recentProgress][:3] == [1000, 1000, 500]
+        lags = [pressure.spark.lag(SimpleNamespace(lastProgress=each)) for each in query.recentProgress]
+        assert [each[place.name] for each in lags][:3] == [1500, 500, 0]
     assert place.look() == []
     assert pressure.spark.finish(query, place.url, lease=2) == 0
     place.put(*some(2500, 2600))
@@ -69,6 +72,7 @@ def test_two_queues_are_drained_together_and_a_third_one_is_added(
     drain(*places[:2])
     query = drain(*places)
     assert pressure.spark.finish(query, target.url, lease=2) == 0
+    assert pressure.spark.lag(query) == {place.name: 0 for place in places}
     wanted = [b"%s: %s" % (place.name.encode(), value) for place in places for value in some(0, 50)]
     assert sorted(target.look()) == sorted(wanted)
     assert [place.queue.stats().consumed_messages for place in places] == [50] * 3
