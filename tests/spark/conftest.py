@@ -34,8 +34,10 @@ def raw(server: Address) -> Iterator[redis.Redis]:
 class Place:
     """A queue by the client's own means."""
 
-    def __init__(self, url: str, kind: str, stack: ExitStack, bound: int = 0) -> None:
-        self.url, self.kind, self.name = url, kind, f"q{next(_numbers)}"
+    def __init__(
+        self, url: str, kind: str, stack: ExitStack, bound: int = 0, name: str | None = None
+    ) -> None:
+        self.url, self.kind, self.name = url, kind, name or f"q{next(_numbers)}"
         self.queue: Any
         if kind == "pressure":
             self.queue = Queue(self.name, url=url)
