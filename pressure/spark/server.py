@@ -79,7 +79,9 @@ class QueueServer:
         reply = self.run(partial(eval_script, self._context.server, script, keys, *words))
         if reply is NO_SCRIPTS:
             raise PressureError(
-                f"queue {self.places.keys}: pressure.spark needs Lua scripts, and this server runs none"
+                f"queue {self.places.keys}: pressure.spark needs Lua scripts, and this server runs none, or "
+                "refuses them to this user: the guide has the rights that Spark needs, and ACL LOG says "
+                "what was refused"
             )
         return reply
 

@@ -23,6 +23,7 @@ from pressure.spark.options import Options
 from pressure.spark.peeking import Peek
 from pressure.spark.sink import Sink
 from pressure.spark.source import Source
+from tests.pressure.conftest import execute
 from tests.pressure.sentinels_and_clusters import cluster, our_cluster, watched
 
 from .conftest import KINDS, Place, some
@@ -128,11 +129,11 @@ def user(server: Address) -> Iterator[Callable[..., str]]:
 
         def make(kind: str, *without: str) -> str:
             words = [word for word in rules(kind) if word not in without]
-            admin.execute_command("ACL", "SETUSER", "spark", "reset", *words)
+            execute(admin, "ACL", "SETUSER", "spark", "reset", *words)
             return server.url.replace("redis://", "redis://spark:secret@")
 
         yield make
-        admin.execute_command("ACL", "DELUSER", "spark")
+        execute(admin, "ACL", "DELUSER", "spark")
 
 
 def worked(make: Callable[..., Place], kind: str, url: str) -> None:
@@ -149,7 +150,6 @@ def worked(make: Callable[..., Place], kind: str, url: str) -> None:
     end = stream.advance(stream.state.first, None)
     stream.divert(stream.state, [end - 1])
     stream.acknowledge(end)
-    stream.pause()
     stream.leave()
     with Sink(target) as sink:
         assert sink.settled("writer") == 0
@@ -162,15 +162,15 @@ def worked(make: Callable[..., Place], kind: str, url: str) -> None:
 def test_the_rights_in_the_guide_are_enough(
     kind: str, make: Callable[..., Place], user: Callable[..., str], raw: redis.Redis
 ) -> None:
-    raw.execute_command("ACL", "LOG", "RESET")
+    execute(raw, "ACL", "LOG", "RESET")
     worked(make, kind, user(kind))
-    assert raw.execute_command("ACL", "LOG") == []
+    assert execute(raw, "ACL", "LOG") == []
 
 
 def test_a_user_without_the_rights_for_keys_of_spark_is_refused(
     make: Callable[..., Place], user: Callable[..., str]
 ) -> None:
-    with pytest.raises(PressureError, match="NOPERM"):
+    with pytest.raises(PressureError, match="refuses them to this user"):
         worked(make, "pressure", user("pressure", "~__spark__:*"))
 
 
