@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from conformance.targets.processes import NoRealRedisError, end, launch, real_at_free_port
 from conformance.targets.programs import find_real_redis
@@ -105,8 +107,8 @@ def answers(port: int, **options: Any) -> bool:
 
 
 def is_loading(port: int) -> bool:
-    """Whether a server answers that it loads its data."""
-    with redis.Redis(port=port) as client:
+    """Whether a server answers that it loads its data; asked once: a retry might come when it has loaded them."""
+    with redis.Redis(port=port, retry=Retry(NoBackoff(), 0)) as client:
         try:
             client.ping()
         except redis.BusyLoadingError:
