@@ -227,9 +227,12 @@ def test_each_try_to_start_a_server_takes_other_free_ports(tmp_path: Path) -> No
 
 
 def test_the_error_of_a_server_that_does_not_start_has_its_last_line(tmp_path: Path) -> None:
+    program = tmp_path / "refuses"
+    program.write_text("#!/bin/sh\necho 'bad directive: maxclients' >&2\necho 'not a number'\nexit 1\n")
+    program.chmod(0o755)
     with pytest.raises(NoRealRedisError) as refused:
-        real_at_free_port(find_real_redis(), tmp_path, "--maxclients", "none").__enter__()
-    assert "does not start and says: argument couldn't be parsed" in str(refused.value)
+        real_at_free_port(program, tmp_path, "--maxclients", "none").__enter__()
+    assert "refuses does not start and says: not a number" in str(refused.value)
     assert str(refused.value).endswith("; is it a redis-server that takes the directives maxclients?")
 
 
