@@ -364,8 +364,9 @@ class Scripts:
             engine.conditions.be_busy(self.milliseconds >= threshold)
         if engine.conditions.busy:
             frozen = engine.keyspace.milliseconds  # no key expires while a script runs
+            only_quick, self.only_quick = self.only_quick, False  # they run their scripts themselves
             environment.let_others_in()
-            engine.keyspace.milliseconds = frozen
+            engine.keyspace.milliseconds, self.only_quick = frozen, only_quick
         if run.is_killed or engine.shutdown_requested or self.must_end:
             return errors.KILLED_SCRIPT  # the same text for functions
         return None

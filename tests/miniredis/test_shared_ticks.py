@@ -294,6 +294,39 @@ def test_another_thread_runs_a_script_only_if_it_was_quick(
         assert (len(ran_on), disk.begun) == (1, 2)
 
 
+@pytest.mark.parametrize("is_far", [False, True])
+def test_a_script_that_was_quick_and_does_not_end_on_another_thread_can_be_killed(
+    is_far: bool,
+    server: miniredis.EmbeddedServer,
+    disk: Disk,
+    clients: list[redis.Redis],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("lupa")
+    monkeypatch.setattr(scripts, "QUICK", PATIENCE)
+    clients[0].config_set("busy-reply-threshold", 20)
+    sha = clients[0].script_load("while ARGV[1] == 'for ever' do end")
+    clients[0].evalsha(sha, 0, "once")
+    disk.begun = 0
+    disk.go_on.clear()
+    pushes = [threads.submit(clients[0].rpush, "jobs", 0)]
+    until(lambda: disk.begun == 1, "is the disk asked")
+    script = threads.submit(clients[1].evalsha, sha, 0, "for ever")
+    pushes += [threads.submit(each.rpush, "jobs", 0) for each in clients[2:5]]
+    until(lambda: waiting(server) == 4, "do the others wait")
+    disk.go_on.set()
+    until(lambda: server._runner.engine.conditions.busy, "is the script too slow")
+    with pytest.raises(redis.ResponseError, match="BUSY"):
+        threads.submit(clients[5].evalsha, sha, 0, "once").result(PATIENCE)
+    with redis.Redis.from_url(server.url) as far:
+        assert threads.submit((far if is_far else clients[6]).script_kill).result(PATIENCE)
+    with pytest.raises(redis.ResponseError, match="killed by user"):
+        script.result(PATIENCE)
+    for each in pushes:
+        each.exception(PATIENCE)
+
+
 def test_a_client_that_is_gone_has_left_no_script(
     server: miniredis.EmbeddedServer, clients: list[redis.Redis]
 ) -> None:
