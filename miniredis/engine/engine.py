@@ -204,7 +204,7 @@ class Engine:
             take_in(session, data)
 
     def receive_and_leave_scripts(self, session: Session, data: bytes, now: Instant) -> None:
-        """The same, on a thread that is not the client's: ``run_left`` must follow on that."""
+        """The same, on any thread; ``run_left`` must follow on the client's if a script was left to that."""
         self.scripts.only_quick = True
         try:
             self.receive(session, data, now)

@@ -83,12 +83,12 @@ def run_input(session: Session, size: int = 0) -> None:
             if request is None:
                 break
             one_by_one = True
-            if request and engine.scripts.only_quick and engine.scripts.leave(session, request):
-                break
-            if request:
-                run_request(session, request)
-            else:
+            if not request:
                 session.end_command(empty=True)
+            elif engine.scripts.only_quick and engine.scripts.leave(session, request):
+                break
+            else:
+                run_request(session, request)
     except ProtocolError as error:
         session.reply(engine.statistics.count_error(CommandError(error.message)))
         session.close()  # where there are no replies, it never learns why, and stays

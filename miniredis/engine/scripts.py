@@ -148,8 +148,8 @@ class Scripts:
         version: the number of the Redis that the server answers as.
         running: the script that is running.
         must_end: whether the server is stopping, so that scripts must end.
-        only_quick: whether other scripts are left to their clients' threads.
-        left: the clients of those scripts.
+        only_quick: whether a script that was not quick the last time is left to its client's thread.
+        left: the clients to whose threads one was left.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -364,7 +364,7 @@ class Scripts:
             engine.conditions.be_busy(self.milliseconds >= threshold)
         if engine.conditions.busy:
             frozen = engine.keyspace.milliseconds  # no key expires while a script runs
-            only_quick, self.only_quick = self.only_quick, False  # they run their scripts themselves
+            only_quick, self.only_quick = self.only_quick, False  # others run their scripts themselves
             environment.let_others_in()
             engine.keyspace.milliseconds, self.only_quick = frozen, only_quick
         if run.is_killed or engine.shutdown_requested or self.must_end:

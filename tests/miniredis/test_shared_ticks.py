@@ -7,9 +7,10 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +83,28 @@ def waiting(server: miniredis.EmbeddedServer) -> int:
     return len(server._runner._shared_ticks.waiting)
 
 
+def run_together(
+    server: miniredis.EmbeddedServer,
+    disk: Disk,
+    threads: ThreadPoolExecutor,
+    calls: Sequence[Callable[[], Any]],
+) -> list[Future[Any]]:
+    """Begins the first call, which writes, and all others once the disk is asked to keep that."""
+    disk.begun = 0
+    disk.go_on.clear()
+    begun = [threads.submit(calls[0])]
+    until(lambda: disk.begun == 1, "is the disk asked")
+    begun += map(threads.submit, calls[1:])
+    until(lambda: waiting(server) == len(calls) - 1, "do the others wait")
+    return begun
+
+
 def push_all(
     server: miniredis.EmbeddedServer, disk: Disk, clients: list[redis.Redis], threads: ThreadPoolExecutor
 ) -> list[Future[Any]]:
     """Lets the first client push, and all others when the disk is asked to keep that."""
-    disk.begun = 0
-    disk.go_on.clear()
-    pushes = [threads.submit(clients[0].rpush, "jobs", 0)]
-    until(lambda: disk.begun == 1, "is the disk asked")
-    pushes += [threads.submit(each.rpush, "jobs", number) for number, each in enumerate(clients[1:], 1)]
-    until(lambda: waiting(server) == len(clients) - 1, "do the others wait")
-    return pushes
+    pushes = [partial(each.rpush, "jobs", number) for number, each in enumerate(clients)]
+    return run_together(server, disk, threads, pushes)
 
 
 @pytest.mark.parametrize("seconds", [shared_ticks.AT_FIRST, 2 * PATIENCE])
@@ -278,12 +290,8 @@ def test_another_thread_runs_a_script_only_if_it_was_quick(
         return evaluate(self, outcome)
 
     monkeypatch.setattr(Scripts, "conclude", conclude)
-    disk.begun = 0
-    disk.go_on.clear()
-    pushes = [threads.submit(clients[0].rpush, "jobs", 0)]
-    until(lambda: disk.begun == 1, "is the disk asked")
-    pushes += [threads.submit(SCRIPTS[name], each, number) for number, each in enumerate(clients[1:], 1)]
-    until(lambda: waiting(server) == THREADS - 1, "do the others wait")
+    calls = [partial(SCRIPTS[name], each, number) for number, each in enumerate(clients[1:], 1)]
+    pushes = run_together(server, disk, threads, [lambda: clients[0].rpush("jobs", 0), *calls])
     disk.go_on.set()
     assert sorted(each.result(PATIENCE) for each in pushes) == [*range(1, THREADS + 1)]
     assert sorted(map(int, clients[0].lrange("jobs", 0, -1))) == [*range(THREADS)]
@@ -308,14 +316,11 @@ def test_a_script_that_was_quick_and_does_not_end_on_another_thread_can_be_kille
     clients[0].config_set("busy-reply-threshold", 20)
     sha = clients[0].script_load("while ARGV[1] == 'for ever' do end")
     clients[0].evalsha(sha, 0, "once")
-    disk.begun = 0
-    disk.go_on.clear()
-    pushes = [threads.submit(clients[0].rpush, "jobs", 0)]
-    until(lambda: disk.begun == 1, "is the disk asked")
-    script = threads.submit(clients[1].evalsha, sha, 0, "for ever")
-    pushes += [threads.submit(each.rpush, "jobs", 0) for each in clients[2:5]]
-    until(lambda: waiting(server) == 4, "do the others wait")
+    first, *others = (partial(each.rpush, "jobs", 0) for each in clients[:4])
+    endless = partial(clients[4].evalsha, sha, 0, "for ever")
+    pushed, script, *pushes = run_together(server, disk, threads, [first, endless, *others])
     disk.go_on.set()
+    assert pushed.result(PATIENCE) == 1
     until(lambda: server._runner.engine.conditions.busy, "is the script too slow")
     with pytest.raises(redis.ResponseError, match="BUSY"):
         threads.submit(clients[5].evalsha, sha, 0, "once").result(PATIENCE)
