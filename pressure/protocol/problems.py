@@ -159,7 +159,7 @@ def plain_refusal(error_reply: bytes | ServerReplyError) -> str:
 
 #: Where a script failed: Redis 6.2 says it before an error's text, 7.0 after it. And what 7.0 says instead of
 #: NOPERM.
-_BEFORE: Final = re.compile(r"^((ERR )?Error running script \(call to f_\w+\): )?@user_script: ?\d+: ?-?")
+_BEFORE: Final = re.compile(r"^((ERR )?Error running script \(call to f_\w+\): )?(@user_script: ?\d+: ?-?)+")
 _AFTER: Final = re.compile(r" script: \w+, on @user_script:\d+\.$")
 _NOT_ALLOWED: Final = re.compile(r"^(ERR )?The user executing the script")
 

@@ -221,6 +221,7 @@ def test_an_operation_that_waited_is_finished_by_a_script(
         "WRONGTYPE Operation against a key",
         "Error running script (call to f_0a1b): @user_script:12: WRONGTYPE Operation against a key",  # Redis 6.2
         "ERR Error running script (call to f_0a1b): @user_script:12: WRONGTYPE Operation against a key",
+        "ERR Error running script (call to f_0a1b): @user_script:12: @user_script: 3: -WRONGTYPE Operation against a key",
         "WRONGTYPE Operation against a key script: 0a1b, on @user_script:12.",  # Redis 7.0
     ],
 )
