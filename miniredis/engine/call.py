@@ -60,8 +60,10 @@ def call(engine: Engine, session: Session, command: Command, args: list[bytes]) 
     calls.seconds += seconds
     if seconds < statistics.quick and reply is not NO_REPLY:
         calls.quick += 1
+    elif seconds < statistics.brief and reply is not NO_REPLY:  # as most in a pipeline
+        calls.brief += 1
     elif seconds < statistics.short and reply is not NO_REPLY:
-        calls.short[int(seconds * 1e6)] += 1  # here, since most calls in a pipeline come here
+        calls.short[int(seconds * 1e6)] += 1
     else:
         statistics.count_call(calls, session, command, args, seconds)
     return reply

@@ -48,12 +48,15 @@ class Histogram:
     """The calls of one command, by how long they took.
 
     Attributes:
-        quick: how many took less than a microsecond; the executor counts these itself.
-        short: how many took so many microseconds.
+        quick: how many took less than a microsecond; the executor counts these and the next itself, because
+            that takes less time than to find their place in ``short``.
+        brief: how many took one microsecond, but less than two.
+        short: how many took so many microseconds, the others among those included.
         long: how many took longer, by the lowest time in nanoseconds that counts as theirs.
     """
 
     quick: int = 0
+    brief: int = 0
     short: list[int] = field(default_factory=lambda: [0] * SHORT)
     long: Counter[int] = field(default_factory=Counter)
 
@@ -67,14 +70,14 @@ class Histogram:
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """Times in nanoseconds and how many calls took that long, the shortest first."""
-        if self.quick or self.short[0]:
-            yield 1, self.quick + self.short[0]
-        yield from ((at * 1000, count) for at, count in enumerate(self.short) if at and count)
+        none, one, *more = self.short
+        short = (none + self.quick, one + self.brief, *more)
+        yield from ((at * 1000 or 1, count) for at, count in enumerate(short) if count)
         yield from sorted(self.long.items())
 
     def timed(self) -> int:
         """How many calls were counted."""
-        return self.quick + sum(self.short) + self.long.total()
+        return self.quick + self.brief + sum(self.short) + self.long.total()
 
     def cumulative(self) -> Iterator[tuple[int, int]]:
         """Upper bounds in microseconds, and how many calls took at most that long.

@@ -110,6 +110,7 @@ def cut(argument: bytes) -> bytes:
 
 
 QUICK: Final = 1e-6
+BRIEF: Final = 2e-6
 
 
 class Statistics(dict["Command", Calls]):
@@ -121,8 +122,9 @@ class Statistics(dict["Command", Calls]):
     Attributes:
         stopwatch: the same, and ahead by the seconds that DEBUG SLEEP took.
         lap: the stopwatch when the last command ended, which is when the next one begins.
-        quick: a call that took fewer seconds, and did not have to wait, only has to be counted.
-        short: the same, but its microseconds have to be counted, too.
+        quick: a call that took fewer seconds, and did not have to wait, is counted as ``Histogram.quick``.
+        brief: the same for ``Histogram.brief``.
+        short: the same for ``Histogram.short``.
         slow: seconds at which a command is slow for the slow log or the latency monitor.
         slow_log: the slow commands.
         latency: the spikes of commands.
@@ -142,6 +144,7 @@ class Statistics(dict["Command", Calls]):
         "_slept",
         "_slow_log_from",
         "_stopwatch",
+        "brief",
         "connections",
         "errors",
         "input_bytes",
@@ -167,7 +170,7 @@ class Statistics(dict["Command", Calls]):
         self.lap = 0.0
         self.slow = math.inf
         self.tracks = True
-        self.quick = QUICK
+        self.quick, self.brief = QUICK, BRIEF
         self.short = (SHORT - 1) / 1e6
         self.slow_log = SlowLog()
         self.latency = LatencyMonitor()
@@ -199,8 +202,9 @@ class Statistics(dict["Command", Calls]):
         self.latency.configure(config)
         self.tracks = config["latency-tracking"] == "yes"
         self.slow = min(self._slow_log_from, self.latency.threshold / 1000 or math.inf)
-        self.quick = min(QUICK, self.slow) if self.tracks else 0
-        self.short = min((SHORT - 1) / 1e6, self.slow) if self.tracks else 0
+        longest = self.slow if self.tracks else 0
+        self.quick, self.brief = min(QUICK, longest), min(BRIEF, longest)
+        self.short = min((SHORT - 1) / 1e6, longest)
         self.slow_log.most = config.integer("slowlog-max-len")
 
     def reset(self) -> None:

@@ -67,7 +67,7 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.milliseconds = 0
+        self.milliseconds = 0.0
 
     def __call__(self) -> float:
         self.seconds += self.milliseconds / 1000
@@ -131,6 +131,26 @@ def of_microseconds(*times: int) -> Histogram:
     for each in times:
         histogram.add(each / 1e6 + 1e-7)
     return histogram
+
+
+def test_each_call_is_counted_as_long_as_it_took() -> None:
+    """The executor counts those below two microseconds by themselves, others by ``short`` or ``add``."""
+    stopwatch = Stopwatch()
+    engine = Engine(environment=Environment(stopwatch=stopwatch))
+    session = engine.connect(Instant(0, 0))
+    times = (0.5, 0.7, 1.2, 1.5, 1.7, 2.5, 9.5, 70.5, 2.5)
+    for microseconds in times:
+        stopwatch.milliseconds = microseconds / 1000
+        engine.receive(session, b"GET k\r\n", Instant(0, 0))
+    found = engine.statistics[engine.commands.lookup[b"get"]]
+    by_hand = Histogram()
+    for microseconds in times:
+        by_hand.add(microseconds / 1e6)
+    assert list(found) == list(by_hand) == [(1, 2), (1000, 3), (2000, 2), (9000, 1), (69_632, 1)]
+    assert (found.count, round(found.seconds * 1e6, 1)) == (len(times), sum(times))
+    engine.config.change([("latency-tracking", "no")])
+    engine.receive(session, b"GET k\r\n" * 3, Instant(0, 0))
+    assert (list(found), found.count) == (list(by_hand), len(times) + 3)
 
 
 def test_buckets_of_histograms_end_where_those_of_redis_end() -> None:
