@@ -41,8 +41,8 @@ class Cluster(Group[ClusterNode]):
     All methods may be called from any thread.
 
     Attributes:
-        nodes: the primaries at the start, by the order of their slots, and then the replicas. They stay the
-            same objects when they change their role, or are killed and restarted.
+        nodes: the primaries at the start, by the order of their slots, the replicas, and those that were
+            added. They stay the same objects when they change their role, or are killed and restarted.
     """
 
     caller = "cluster"
@@ -60,7 +60,6 @@ class Cluster(Group[ClusterNode]):
         self.nodes = [ClusterNode(self, number) for number in range(primaries * (1 + replicas))]
         self._servers = self.nodes
         self._primaries = primaries
-        self._topology: Topology
 
     # Where it is
 
@@ -115,6 +114,12 @@ class Cluster(Group[ClusterNode]):
 
     def _node(self, member: Node) -> ClusterNode:
         return next(node for node in self.nodes if node.member is member)
+
+    @property
+    def _topology(self) -> Topology:
+        """What most nodes know; those that CLUSTER RESET was sent to know themselves only."""
+        topologies = [node.membership.topology for node in self.nodes if node.has_run]
+        return max(topologies, key=topologies.count)
 
     # What happens to it
 
@@ -197,6 +202,16 @@ class Cluster(Group[ClusterNode]):
         self._call(self._fail_over, replica, False)
         return replica
 
+    def add_node(self) -> ClusterNode:
+        """Starts another node, which joins the others as a primary without slots.
+
+        It does what ``redis-cli --cluster add-node`` does; ``move_slots`` gives it slots.
+
+        Raises:
+            OSError: it cannot listen, or the disk fails.
+        """
+        return self._call(self._add)
+
     def schedule(self, seed: int) -> FailureSchedule:
         """Failures that a seed decides: a ``step`` kills or restarts a node, moves slots or fails over."""
         return FailureSchedule(self, seed)
@@ -214,7 +229,7 @@ class Cluster(Group[ClusterNode]):
 
     def _share_slots(self) -> None:
         primaries = [node.member for node in self.nodes[: self._primaries]]
-        self._topology = topology = Topology(primaries)
+        topology = Topology(primaries)
         for number, node in enumerate(self.nodes):
             member = node.member
             member.host, member.epoch = node.host.encode(), number + 1  # as redis-cli --cluster create
@@ -233,14 +248,16 @@ class Cluster(Group[ClusterNode]):
         """A node that comes back must not be a cluster of one node that has all slots, even for a moment."""
         assert engine.cluster is not None
         if node.has_run:
-            engine.cluster.join(self._topology, node.member)
+            engine.cluster.join(node.membership.topology, node.member)
+        elif self._has_begun.done():
+            node.member = engine.cluster.node
+            engine.cluster.join(Topology.without_slots(node.member, self), node.member)
         else:
             node.member = engine.cluster.node
 
     def _is_down(self, node: ClusterNode) -> None:
         node.member.has_failed = True
-        if hasattr(self, "_topology"):
-            self._topology.changed()
+        node.membership.topology.changed()
 
     async def _kill(self, node: ClusterNode) -> None:
         await super()._kill(node)
@@ -248,9 +265,18 @@ class Cluster(Group[ClusterNode]):
 
     async def _restart(self, node: ClusterNode) -> None:
         await self._start(node)
-        self._topology.come_back(node.member)
+        node.membership.topology.come_back(node.member)
         self._align()
         await self._catch_up()
+
+    async def _add(self) -> ClusterNode:
+        node, topology = ClusterNode(self, len(self.nodes)), self._topology
+        await self._start(node)
+        with self._lock:
+            self.nodes.append(node)
+            node.member.host = node.host.encode()
+            self._join(next(each for each in self.nodes if each.membership.topology is topology), node)
+        return node
 
     async def _fail_over(self, replica: ClusterNode, is_forced: bool) -> None:
         primary = replica.primary
@@ -269,7 +295,7 @@ class Cluster(Group[ClusterNode]):
 
     def _promote(self, replica: ClusterNode) -> None:
         with self._lock:
-            self._topology.promote(replica.member)
+            replica.membership.topology.promote(replica.member)
             replica.act(replica.membership.align)
             self._align()
 
@@ -291,9 +317,27 @@ class Cluster(Group[ClusterNode]):
         begin = partial(self._nursery.start_soon, self._fail_over, self._node(replica), is_forced)
         self._token.run_sync_soon(begin)
 
+    def meet(self, member: Node, host: str, port: int) -> None:
+        """Joins the cluster of a node and that of another node, if one of ``nodes`` is at this address."""
+        node = self._node(member)
+        for other in self.nodes:
+            if other.is_up and other is not node and (other.host, other.port) == (host, port):
+                self._join(node, other)
+
+    def _join(self, node: ClusterNode, other: ClusterNode) -> None:
+        node.member.forgotten_by.pop(other.member, None)
+        other.member.forgotten_by.pop(node.member, None)
+        joined, theirs = node.membership.topology, other.membership.topology
+        if joined is not theirs:
+            for each in self.nodes:
+                if each.membership.topology is theirs:
+                    each.membership.topology = joined
+            joined.take_in(theirs)
+
     def tell(self, member: Node, act: Callable[[Engine], object]) -> None:
         """Does something with a node's engine soon, unless it is down."""
-        self._tell(self._node(member), act)
+        if not member.has_failed:
+            self._tell(self._node(member), act)
 
 
 def align(engine: Engine) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import selectors
+import socket
 import sys
 from pathlib import Path
 
@@ -29,8 +30,14 @@ def this_process() -> Environment:
         cpu=cpu_seconds,
         stopwatch=Machine.perf_counter,
         new_interpreter=new_interpreter,
+        dial=dial,
         poller=selectors.DefaultSelector.__name__.removesuffix("Selector").lower(),
     )
+
+
+def dial(host: str, port: int, seconds: float) -> socket.socket:
+    """A connection to a server, whose steps take so many seconds at most."""
+    return socket.create_connection((host, port), seconds)
 
 
 def resident_memory() -> int:

@@ -23,7 +23,7 @@ from .journal.damage import DamagedFileError
 from .listeners import Listener, listening
 from .poll import PollLoop
 from .pollers import has_poller
-from .process import this_process
+from .process import dial, this_process
 from .replication.link import MasterLink
 from .rules import Faults
 from .streams import StreamLoop, serve_stream
@@ -31,6 +31,8 @@ from .tick_runner import TickRunner
 
 if TYPE_CHECKING:
     import redis.asyncio
+
+    from .engine.environment import Dial
 
 __all__ = ["LoopChoice", "Server", "StoppedWhileLoadingError", "serve"]
 
@@ -328,13 +330,14 @@ async def run_server(
     alone: bool = False,
     handle: Callable[[TickRunner, list[Listener]], Server] = Server,
     lock: threading.RLock | None = None,
+    dial: Dial = dial,
     task_status: Started = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Does what ``serve`` does, without checking the arguments; servers may share a lock."""
     engine = engine or Engine(config, time_source.now(), secrets.randbits(64))
     with listening(config) as listeners:
         engine.config.learn("dir", str(Path(engine.config["dir"]).absolute()))
-        runner = TickRunner(engine, time_source, this_process(), lock)
+        runner = TickRunner(engine, time_source, this_process()._replace(dial=dial), lock)
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("tls-port", str(server.tls_port))

@@ -19,6 +19,8 @@ import trio
 from .arguments import DirectiveValue, as_microseconds, check_loop, checked_config, kind
 from .clock import ClockChoice, TrioClock, chosen
 from .engine import Engine
+from .local import LocalSocket
+from .process import dial
 from .server import LoopChoice, Server, run_server
 from .tick_runner import advance_together
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .engine import Instant
+    from .engine.environment import Connection
     from .listeners import Listener
     from .tick_runner import TickRunner
 
@@ -295,6 +298,7 @@ class Group(Generic[Member]):
                 loop=self._loop,
                 handle=begin,
                 lock=self._lock,
+                dial=self._dial,
                 task_status=task_status,
             )
         except OSError:
@@ -330,6 +334,17 @@ class Group(Generic[Member]):
             for server in running:
                 server.runner.advance(0)
         await self._catch_up()
+
+    def _dial(self, host: str, port: int, seconds: float) -> Connection:
+        """A connection to a server: those of the group answer at once, on the thread of the caller."""
+        for server in self._servers:
+            if server.is_up and server.port == port and host in {server.host, "localhost"}:
+                if server.runner.in_tick:
+                    break  # it calls itself, and gets no answer
+                connection = LocalSocket(server.runner)
+                connection.settimeout(0)
+                return connection
+        return dial(host, port, seconds)
 
     def _tell(self, server: Member, act: Callable[[Engine], object]) -> None:
         """Does something with a server's engine soon, unless it is down."""

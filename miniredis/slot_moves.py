@@ -55,6 +55,8 @@ class SlotMove:
         if self._to.primary is not None or not self._to.is_up:
             why = "a replica" if self._to.primary else "down"
             raise ValueError(f"{self._to!r} is {why}, and takes no slots")
+        if self._to.membership.topology is not self._topology:
+            raise ValueError(f"{self._to!r} knows no other node (CLUSTER RESET), and takes no slots")
         sources: dict[ClusterNode, set[int]] = {}
         for slot in slots:
             if not 0 <= slot < SLOTS:

@@ -102,6 +102,21 @@ class LinkInterface(Protocol):
         """Logs a warning."""
 
 
+class Connection(Protocol):
+    """A connection to another server, as MIGRATE uses it; its methods raise ``OSError``."""
+
+    def sendall(self, data: bytes, /) -> object:
+        """Sends all of it."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Returns up to so many bytes; none if the other one has hung up."""
+
+    def close(self) -> object:
+        """Closes it."""
+
+
+Dial: TypeAlias = Callable[[str, int, float], Connection]
+
 BeginSnapshot: TypeAlias = Callable[
     [Callable[[], Iterable[bytes]], Callable[[bytes | None], None]], Callable[[], None] | None
 ]
@@ -131,6 +146,8 @@ class Environment(NamedTuple):
             background.
         link: the connection to a master; None if the server cannot be a replica.
         acl_file: the file of the users; None if there is none.
+        dial: connects to a server, given its host, its port and for how many seconds each step may wait;
+            raises ``OSError``. None if there is no network.
     """
 
     pid: int = 0
@@ -149,6 +166,7 @@ class Environment(NamedTuple):
     begin_snapshot: BeginSnapshot | None = None
     link: LinkInterface | None = None
     acl_file: AclFileInterface | None = None
+    dial: Dial | None = None
 
     def find_journal(self) -> JournalInterface | None:
         """The append-only file, or what writes its bases while it is off."""

@@ -709,6 +709,18 @@ NO_GOOD_REPLICA = b"NOGOODSLAVE No suitable replica to promote"
 SENTINEL_BUSY = b"INPROG Failover already in progress"
 ONLY_HELLO = b"ERR Only HELLO messages are accepted by Sentinel instances."
 
+# MIGRATE
+KEYS_BESIDE_A_KEY = b"ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"
+NO_TARGET = b"IOERR error or timeout connecting to the client"
+TARGET_READS = b"IOERR error or timeout reading to target instance"
+TARGET_WRITES = b"IOERR error or timeout writing to target instance"
+
+
+def refused_by_target(error: bytes) -> bytes:
+    """The server that MIGRATE sends keys to refuses them."""
+    return b"ERR Target instance replied with error: %b" % error
+
+
 # Clusters
 NO_CLUSTER = b"ERR This instance has cluster support disabled"
 CROSS_SLOT = b"CROSSSLOT Keys in request don't hash to the same slot"
@@ -738,6 +750,13 @@ PRIMARY_FAILED = b"ERR Master is down or failed, please use CLUSTER FAILOVER FOR
 REPLICATES_ITSELF = b"ERR Can't replicate myself"
 REPLICATES_REPLICA = b"ERR I can only replicate a master, not a replica."
 REPLICATE_NEEDS_EMPTY = b"ERR To set a master the node must be empty and without assigned slots."
+FORGETS_ITSELF = b"ERR I tried hard but I can't forget myself..."
+FORGETS_ITS_MASTER = b"ERR Can't forget my master!"
+RESET_NEEDS_EMPTY = b"ERR CLUSTER RESET can't be called with master nodes containing keys"
+EPOCH_IS_SET = b"ERR Node config epoch is already non-zero"
+EPOCH_NEEDS_SOLITUDE = (
+    b"ERR The user can assign a config epoch only when the node does not know any other node."
+)
 FLUSHSLOTS_NEEDS_EMPTY = b"ERR DB must be empty to perform CLUSTER FLUSHSLOTS."
 
 REDIRECTIONS = (b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CROSSSLOT ", b"CLUSTERDOWN ")
@@ -772,6 +791,21 @@ def not_my_slot(slot: int) -> bytes:
 def my_slot(slot: int) -> bytes:
     """The owner of a slot cannot import it."""
     return b"ERR I'm already the owner of hash slot %d" % slot
+
+
+def invalid_epoch(word: bytes) -> bytes:
+    """An epoch is below zero."""
+    return b"ERR Invalid config epoch specified: %b" % word
+
+
+def invalid_node_port(kind: bytes, word: bytes) -> bytes:
+    """A port of a node is not a number."""
+    return b"ERR Invalid TCP %b port specified: %b" % (kind, word)
+
+
+def invalid_node_address(host: bytes, port: bytes) -> bytes:
+    """A node is to be met at what is no address."""
+    return b"ERR Invalid node address specified: %b:%b" % (host, port)
 
 
 def no_such_node(name: bytes) -> bytes:

@@ -132,7 +132,23 @@ def of_sort(command: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
         yield target, "OW update"
 
 
-BY_RULE: Final = {b"set": of_set, b"bitfield": of_bitfield, b"sort": of_sort}
+MIGRATE_OPERANDS: Final = {b"AUTH": 1, b"AUTH2": 2}
+
+
+def of_migrate(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    """MIGRATE has one key, or an empty one and those behind KEYS."""
+    keys, at = args[3:4], 6
+    while at < len(args) and args[at].upper() != b"KEYS":
+        at += 1 + MIGRATE_OPERANDS.get(args[at].upper(), 0)
+    if at < len(args):
+        keys = [] if args[3] else args[at + 1 :]
+        if not keys:
+            raise KeysError
+    for key in keys:
+        yield key, "RW access delete"
+
+
+BY_RULE: Final = {b"set": of_set, b"bitfield": of_bitfield, b"sort": of_sort, b"migrate": of_migrate}
 """Commands whose other arguments decide how they use their keys."""
 
 STREAM_OPERANDS: Final = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}

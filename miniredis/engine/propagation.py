@@ -295,7 +295,7 @@ PROPAGATED_AS: Final[dict[bytes, Propagate]] = {
     b"incrbyfloat": propagate_incrbyfloat,
     b"hincrbyfloat": propagate_hincrbyfloat,
     **dict.fromkeys((b"expire", b"pexpire", b"expireat", b"pexpireat"), propagate_expire),
-    b"restore": propagate_restore,
+    **dict.fromkeys((b"restore", b"restore-asking"), propagate_restore),
     b"spop": propagate_spop,
     b"blpop": as_pop(b"LPOP"),
     b"brpop": as_pop(b"RPOP"),
@@ -308,7 +308,7 @@ PROPAGATED_AS: Final[dict[bytes, Propagate]] = {
     b"xadd": propagate_xadd,
     b"xtrim": propagate_xtrim,
     **dict.fromkeys((b"xreadgroup", b"xclaim", b"xautoclaim"), told_by_itself),
-    **dict.fromkeys(b"exec eval eval_ro evalsha evalsha_ro fcall fcall_ro".split(), told_by_itself),
+    **dict.fromkeys(b"migrate exec eval eval_ro evalsha evalsha_ro fcall fcall_ro".split(), told_by_itself),
     b"geoadd": propagate_geoadd,
     **dict.fromkeys(b"hexpire hpexpire hexpireat hpexpireat hgetex hsetex hgetdel".split(), told_by_itself),
 }

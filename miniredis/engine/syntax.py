@@ -6,7 +6,7 @@ A declaration reads like a usage line: ``key#0 value [condition(NX|XX)] [EX seco
 ``name``             an argument, a string unless ``:type`` follows
 ``name#0``           a key, found by key specification 0
 ``EX name``          an argument after a token; a token alone is an argument itself
-``ALPHA~sorting``    a token whose argument has another name; signs work too: ``$~new_id``
+``ALPHA~sorting``    a token whose argument has another name; signs work too: ``$~new_id``, ``""~none``
 ``name(A|B)``        one of several
 ``name{a b}``        several together
 ``[argument]``       optional
@@ -114,7 +114,7 @@ def read_name(word: str) -> Argument:
     assert match, f"{word!r} names no argument"
     name, alias, kind, key, since, deprecated = match.groups(default="")
     if not name[0].islower():
-        return Argument(alias or name.lower(), "pure-token", token=name, since=since)
+        return Argument(alias or name.lower(), "pure-token", token=name.strip('"'), since=since)
     kind = kind or ("key" if key else "string")
     return Argument(name, kind, key=int(key) if key else None, since=since, deprecated=deprecated)
 
@@ -124,7 +124,7 @@ def documented(argument: Argument) -> Map:
     shown: dict[bytes, Reply] = {b"name": argument.name.encode(), b"type": argument.kind.encode()}
     if argument.key is not None:
         shown[b"key_spec_index"] = argument.key
-    if argument.token:
+    if argument.token or argument.kind == "pure-token":
         shown[b"token"] = argument.token.encode()
     if argument.since:
         shown[b"since"] = argument.since.encode()

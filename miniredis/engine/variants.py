@@ -55,8 +55,8 @@ POPS: Final = "blpop brpop brpoplpush blmove bzpopmin bzpopmax"
 EXPIRES: Final = "expire expireat pexpire pexpireat"
 
 RANDOM: Final = (
-    "client command dump hgetall hrandfield hscan info lastsave memory object pttl pubsub randomkey scan "
-    "sscan zscan slowlog spop srandmember time ttl xack xadd xautoclaim xclaim xinfo xpending xtrim "
+    "client command dump hgetall hrandfield hscan info lastsave memory migrate object pttl pubsub randomkey "
+    "scan sscan zscan slowlog spop srandmember time ttl xack xadd xautoclaim xclaim xinfo xpending xtrim "
     "zrandmember"
 )
 
@@ -118,6 +118,7 @@ for versions, names, changes in (
     ("6.0", "exec", {"flags": "+skip_monitor"}),
     ("6.0", "hello", {"arity": -2}),
     ("6.0", "lpop rpop", {"arity": 2}),
+    ("6.0", "migrate", {"keys": ()}),
     ("6.0", "pfdebug", {"flags": "-denyoom", "categories": "-hyperloglog", "keys": ()}),
     ("6.0", "xtrim", {"arity": -2}),
     # Since 7.2

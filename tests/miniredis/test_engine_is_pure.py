@@ -12,7 +12,7 @@ FOLDER = Path(miniredis.engine.__file__).parent
 
 ALLOWED = {
     "__future__", "anycrc", "array", "binascii", "bisect", "collections", "contextlib", "dataclasses", "decimal", "enum", "functools",
-    "hashlib", "heapq", "hiredis", "io", "itertools", "math", "operator", "random", "re", "struct", "types",
+    "hashlib", "heapq", "hiredis", "io", "ipaddress", "itertools", "math", "operator", "random", "re", "struct", "types",
     "typing",
 }  # fmt: skip
 """Modules that only compute; hiredis is a parser, and of io, BytesIO may be used. Neither trio nor socket nor

@@ -64,6 +64,34 @@ class Membership:
         node.config, node.replication = self.engine.config, self.engine.replication
 
     @property
+    def known(self) -> list[Node]:
+        """The nodes that this one knows, itself among them."""
+        return self.topology.known_to(self.node, self.engine.now.milliseconds)
+
+    def find(self, name: bytes) -> Node | None:
+        """The node of that name, if this one knows it."""
+        return next((node for node in self.known if node.name == name), None)
+
+    def replicas_of(self, primary: Node) -> list[Node]:
+        """The replicas of a node, as far as this one knows them."""
+        return [node for node in self.known if node.primary is primary]
+
+    def reset(self, *, is_hard: bool) -> None:
+        """The node forgets all others, and has no slots; a replica loses its data.
+
+        Args:
+            is_hard: it also gets another name, and forgets its epochs.
+        """
+        former, node = self.topology, self.node
+        if node.primary is not None:
+            self.engine.keyspace.flush()
+        former.leave(node, self.engine.new_name() if is_hard else None)
+        self.join(Topology.without_slots(node, former.listener), node)
+        self.topology.epoch = 0 if is_hard else former.epoch
+        self.topology.changed()
+        self.align()
+
+    @property
     def is_down(self) -> bool:
         """Whether the cluster as a whole serves no keys."""
         topology = self.topology
@@ -94,6 +122,8 @@ class Membership:
             reason = self._refusal_while_down(requests, is_of_channel=is_of_channel)
             if reason is not None:
                 return reason
+        if requests[0][0].name == b"migrate" and (slot in self.migrating or slot in self.importing):
+            return None
         if owner is self.node and slot in self.migrating:
             return None if is_of_channel else self._refusal_of_leaving(slot, keys)
         if slot in self.importing and (session.flags & ASKS or "asking" in requests[0][0].flags):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ..config import Config
 from .slots import SLOTS
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..replication.replication import Replication
 
 __all__ = ["Node", "Topology", "TopologyListener"]
+
+FORGOTTEN_FOR: Final = 60_000
+"""Milliseconds for which a node hears nothing of one that it was told to forget."""
 
 
 class Node:
@@ -31,6 +34,8 @@ class Node:
         has_failed: the other nodes know that it is down.
         successor: who took its slots while it was down; None otherwise.
         replication: how far its data are; None if nobody knows.
+        forgotten_by: the nodes that were told to forget it (CLUSTER FORGET), each with the time in
+            milliseconds until which it listens to nobody who knows this one.
     """
 
     def __init__(self, name: bytes, config: Config) -> None:
@@ -42,6 +47,7 @@ class Node:
         self.has_failed = False
         self.successor: Node | None = None
         self.replication: Replication | None = None
+        self.forgotten_by: dict[Node, int] = {}
 
     @property
     def port(self) -> int:
@@ -93,6 +99,9 @@ class TopologyListener(Protocol):
     def fail_over(self, replica: Node, *, is_forced: bool) -> None:
         """Begins to make a replica the primary of its shard; unless forced, it has all data first."""
 
+    def meet(self, node: Node, host: str, port: int) -> None:
+        """Joins the cluster of a node and that of the server at an address, if it runs that one, too."""
+
     def tell(self, node: Node, act: Callable[[Engine], object]) -> None:
         """Does something with another node's engine soon, unless that one is down."""
 
@@ -124,7 +133,25 @@ class Topology:
         self.listener: TopologyListener | None = None
         self.is_uncovered = self.lacks_majority = False
 
+    @classmethod
+    def without_slots(cls, node: Node, listener: TopologyListener | None) -> Topology:
+        """That of a node that knows no other, and has no slots."""
+        topology = cls([node])
+        topology.owners = [None] * SLOTS
+        topology.listener = listener
+        return topology
+
     # Asking
+
+    def known_to(self, viewer: Node, now: int) -> list[Node]:
+        """The nodes that one of them knows: all but those that it was told to forget."""
+        return [node for node in self.nodes if not self._is_forgotten(node, viewer, now)]
+
+    def _is_forgotten(self, node: Node, viewer: Node, now: int) -> bool:
+        until = node.forgotten_by.get(viewer)
+        return until is not None and (
+            now < until or all(each in node.forgotten_by for each in self.nodes if each is not node)
+        )
 
     @property
     def serving(self) -> set[Node]:
@@ -144,10 +171,6 @@ class Topology:
         """First and last slot of each run of slots that a node has."""
         return [(start, end) for start, end, owner in self.ranges() if owner is node]
 
-    def find(self, name: bytes) -> Node | None:
-        """The node of that name, if there is one."""
-        return next((node for node in self.nodes if node.name == name), None)
-
     def replicas_of(self, primary: Node) -> list[Node]:
         """The replicas of a node."""
         return [node for node in self.nodes if node.primary is primary]
@@ -158,6 +181,48 @@ class Topology:
         """Gives slots to a node, or to none."""
         for slot in slots:
             self.owners[slot] = node
+        self.changed()
+
+    def forget(self, node: Node, viewer: Node, now: int) -> None:
+        """One of the nodes is told to forget another one."""
+        node.forgotten_by[viewer] = now + FORGOTTEN_FOR
+
+    def leave(self, node: Node, new_name: bytes | None) -> None:
+        """A node forgets all others, and gives up its slots.
+
+        Args:
+            node: the others still know it.
+            new_name: what it is called from now on; then the others know the former one, which is down.
+        """
+        node.primary = node.successor = None
+        for slot, owner in enumerate(self.owners):
+            if owner is node:
+                self.owners[slot] = None
+        if new_name is not None:
+            former = Node(node.name, node.config)
+            former.host, former.epoch, former.has_failed = node.host, node.epoch, True
+            former.forgotten_by = node.forgotten_by
+            self.nodes[self.nodes.index(node)] = former
+            for replica in self.replicas_of(node):
+                replica.primary = former
+            node.name, node.epoch, node.forgotten_by = new_name, 0, {}
+        self.changed()
+
+    def take_in(self, other: Topology) -> None:
+        """The nodes of another cluster join this one; of two owners of a slot, the higher epoch counts."""
+        self.nodes += [node for node in other.nodes if node not in self.nodes]
+        for slot, owner in enumerate(other.owners):
+            mine = self.owners[slot]
+            if owner is not None and (mine is None or mine.epoch < owner.epoch):
+                self.owners[slot] = owner
+        self.epoch = max(self.epoch, other.epoch)
+        primaries = [node for node in self.nodes if node.primary is None]
+        taken: set[int] = set()
+        for node in sorted(primaries, key=lambda each: each.name, reverse=True):
+            if node.epoch in taken:
+                self.epoch += 1
+                node.epoch = self.epoch
+            taken.add(node.epoch)
         self.changed()
 
     def bump(self, node: Node) -> bool:

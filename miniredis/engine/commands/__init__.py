@@ -46,6 +46,7 @@ WHEN_ASKED_FOR: Final = {
     "latency": "server",
     "lcs": "string",
     "memory": "server",
+    "migration": "generic",
     "modules": "server",
     "objects": "generic",
     "pubsub": "pubsub",

@@ -90,7 +90,7 @@ def cluster_info(session: Session, args: list[bytes]) -> Reply:
         "cluster_slots_ok": assigned - failed,
         "cluster_slots_pfail": 0,
         "cluster_slots_fail": failed,
-        "cluster_known_nodes": len(topology.nodes),
+        "cluster_known_nodes": len(cluster.known),
         "cluster_size": len(topology.serving),
         "cluster_current_epoch": topology.epoch,
         "cluster_my_epoch": cluster.node.served_epoch,
@@ -126,7 +126,7 @@ def cluster_nodes(session: Session, args: list[bytes]) -> Reply:
     """Lists the nodes, a line each."""
     cluster = of_cluster(session.engine)
     now = session.engine.now.milliseconds
-    return Verbatim(b"".join(line_about(cluster, node, now) for node in cluster.topology.nodes))
+    return Verbatim(b"".join(line_about(cluster, node, now) for node in cluster.known))
 
 
 def line_about(cluster: Membership, node: Node, now: int) -> bytes:
@@ -169,7 +169,7 @@ def cluster_replicas(session: Session, args: list[bytes]) -> Reply:
     if node.primary is not None:
         raise CommandError(errors.ONLY_MASTERS_HAVE_REPLICAS)
     now = session.engine.now.milliseconds
-    return [line_about(cluster, each, now)[:-1] for each in cluster.topology.replicas_of(node)]
+    return [line_about(cluster, each, now)[:-1] for each in cluster.replicas_of(node)]
 
 
 @command("CLUSTER SHARDS", 2, "stale", acl="", tips=UNSTEADY, since="7.0.0")
@@ -180,10 +180,10 @@ def cluster_shards(session: Session, args: list[bytes]) -> Reply:
         Map(
             {
                 b"slots": [slot for bounds in cluster.topology.ranges_of(node) for slot in bounds],
-                b"nodes": [facts_about(each) for each in (node, *cluster.topology.replicas_of(node))],
+                b"nodes": [facts_about(each) for each in (node, *cluster.replicas_of(node))],
             }
         )
-        for node in cluster.topology.nodes
+        for node in cluster.known
         if node.primary is None
     ]
 
@@ -217,10 +217,10 @@ def cluster_slaves(session: Session, args: list[bytes]) -> Reply:
 )  # fmt: skip
 def cluster_slots(session: Session, args: list[bytes]) -> Reply:
     """Lists runs of slots, each with its node and the replicas that can be read."""
-    topology = of_cluster(session.engine).topology
+    cluster = of_cluster(session.engine)
     return [
-        [start, end, *(place_of(node) for node in (owner, *readable(topology.replicas_of(owner))))]
-        for start, end, owner in topology.ranges()
+        [start, end, *(place_of(node) for node in (owner, *readable(cluster.replicas_of(owner))))]
+        for start, end, owner in cluster.topology.ranges()
         if owner is not None
     ]
 
@@ -235,7 +235,7 @@ def readable(replicas: list[Node]) -> list[Node]:
 
 def named(session: Session, name: bytes) -> Node:
     """The node of that name; raises ``CommandError`` if there is none."""
-    node = of_cluster(session.engine).topology.find(name)
+    node = of_cluster(session.engine).find(name)
     if node is None:
         raise CommandError(errors.unknown_node(name))
     return node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from typing import Final
 
 from .. import errors
@@ -10,12 +11,18 @@ from ..cluster.membership import Membership, of_cluster
 from ..cluster.slots import SLOTS
 from ..cluster.topology import Node
 from ..errors import CommandError
-from ..numbers import read_integer
+from ..numbers import parse_integer, read_integer
 from ..registry import command
 from ..replies import OK, Reply, status
 from ..session import Session
 
 OF_ADMINS: Final = "admin stale no_async_loading"
+
+BUS: Final = 10000
+"""How far the port of the bus is from the TCP port, where nothing else is said."""
+
+MOST: Final = 65535
+"""The highest port."""
 
 
 def read_slot(word: bytes) -> int:
@@ -153,7 +160,7 @@ def set_owner(cluster: Membership, slot: int, name: bytes) -> None:
 
 
 def primary_named(cluster: Membership, name: bytes, refusal: Callable[[bytes], bytes]) -> Node:
-    node = cluster.topology.find(name)
+    node = cluster.find(name)
     if node is None:
         raise CommandError(refusal(name))
     if node.primary is not None:
@@ -198,7 +205,7 @@ def cluster_failover(session: Session, args: list[bytes]) -> Reply:
 def replicate(session: Session, args: list[bytes]) -> Reply:
     """Makes this node the replica of another one."""
     cluster = of_cluster(session.engine)
-    node = cluster.topology.find(args[2])
+    node = cluster.find(args[2])
     if node is None:
         raise CommandError(errors.unknown_node(args[2]))
     if node is cluster.node:
@@ -211,7 +218,89 @@ def replicate(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
+# Members
+
+
+@command(
+    "CLUSTER MEET", -4, OF_ADMINS, acl="", since="3.0.0",
+    syntax="ip port:integer [cluster_bus_port:integer@4.0.0]",
+)  # fmt: skip
+def meet(session: Session, args: list[bytes]) -> Reply:
+    """Joins the cluster of this node and that of the node at an address."""
+    cluster = of_cluster(session.engine)
+    if len(args) > 5:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"CLUSTER"))
+    port = read_port(args[3], "base")
+    bus_port = read_port(args[4], "bus") if len(args) > 4 else port + BUS
+    if not is_address(args[2]) or not 0 < port <= MOST or not 0 < bus_port <= MOST:
+        raise CommandError(errors.invalid_node_address(args[2], args[3]))
+    if cluster.topology.listener is not None:
+        cluster.topology.listener.meet(cluster.node, args[2].decode(), port)
+    return OK
+
+
+def read_port(word: bytes, kind: str) -> int:
+    port = parse_integer(word)
+    if port is None:
+        raise CommandError(errors.invalid_node_port(kind.encode(), word))
+    return port
+
+
+def is_address(word: bytes) -> bool:
+    """Whether it is an address, and not a name."""
+    try:
+        ip_address(word.decode())
+    except ValueError:
+        return False
+    return True
+
+
+@command("CLUSTER FORGET", 3, OF_ADMINS, acl="", since="3.0.0", syntax="node-id")
+def forget(session: Session, args: list[bytes]) -> Reply:
+    """Makes this node forget another one; it hears nothing of it for a minute."""
+    cluster = of_cluster(session.engine)
+    node = cluster.find(args[2])
+    if node is None:
+        raise CommandError(errors.unknown_node(args[2]))
+    if node is cluster.node:
+        raise CommandError(errors.FORGETS_ITSELF)
+    if node is cluster.node.primary:
+        raise CommandError(errors.FORGETS_ITS_MASTER)
+    cluster.topology.forget(node, cluster.node, session.engine.now.milliseconds)
+    return OK
+
+
+@command("CLUSTER RESET", -2, "admin noscript stale", acl="", since="3.0.0", syntax="[hard_soft(HARD|SOFT)]")
+def reset(session: Session, args: list[bytes]) -> Reply:
+    """Makes this node forget all others; a replica becomes a primary without data."""
+    cluster = of_cluster(session.engine)
+    if len(args) > 3:
+        raise CommandError(errors.subcommand_or_arity(args[1], b"CLUSTER"))
+    kind = args[2].lower() if len(args) > 2 else b"soft"
+    if kind not in {b"hard", b"soft"}:
+        raise CommandError(errors.SYNTAX)
+    if cluster.node.primary is None and session.db.values:
+        raise CommandError(errors.RESET_NEEDS_EMPTY)
+    cluster.reset(is_hard=kind == b"hard")
+    return OK
+
+
 # Epochs
+
+
+@command("CLUSTER SET-CONFIG-EPOCH", 3, OF_ADMINS, acl="", since="3.0.0", syntax="config-epoch:integer")
+def set_config_epoch(session: Session, args: list[bytes]) -> Reply:
+    """Sets the epoch of a node that knows no other yet."""
+    cluster, epoch = of_cluster(session.engine), read_integer(args[2])
+    if epoch < 0:
+        raise CommandError(errors.invalid_epoch(args[2]))
+    if len(cluster.known) > 1:
+        raise CommandError(errors.EPOCH_NEEDS_SOLITUDE)
+    if cluster.node.epoch:
+        raise CommandError(errors.EPOCH_IS_SET)
+    cluster.node.epoch = epoch
+    cluster.topology.epoch = max(cluster.topology.epoch, epoch)
+    return OK
 
 
 @command("CLUSTER BUMPEPOCH", 2, OF_ADMINS, acl="", tips="nondeterministic_output", since="3.0.0")

@@ -17,6 +17,11 @@ from ..session import Session
 
 MOST_FREQUENT: Final = 255
 
+RESTORE_SYNTAX: Final = (
+    "key#0 ttl:integer serialized-value [REPLACE@3.0.0] [ABSTTL@5.0.0] [IDLETIME seconds:integer@5.0.0] "
+    "[FREQ frequency:integer@5.0.0]"
+)
+
 
 @command(
     "DUMP",
@@ -58,10 +63,7 @@ class Options:
     acl="keyspace dangerous",
     keys=Keys(1, "OW update"),
     since="2.6.0",
-    syntax=(
-        "key#0 ttl:integer serialized-value [REPLACE@3.0.0] [ABSTTL@5.0.0] [IDLETIME seconds:integer@5.0.0] "
-        "[FREQ frequency:integer@5.0.0]"
-    ),
+    syntax=RESTORE_SYNTAX,
 )
 def restore_(session: Session, args: list[bytes]) -> Reply:
     """Stores a value from DUMP at a key, with a time to live in milliseconds; 0 for none."""

@@ -1,4 +1,4 @@
-"""REPLCONF, PSYNC and SYNC: the commands that a replica sends to its master."""
+"""REPLCONF, PSYNC and SYNC, which a replica sends to its master; RESTORE-ASKING, which nodes send."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from .. import errors
 from ..client_flags import MONITORS, REPLICA
 from ..errors import CommandError
 from ..numbers import parse_integer, read_integer, read_range
-from ..registry import command
+from ..registry import Keys, command
 from ..replication.replica import DATA, FUNCTIONS, Replica
 from ..replies import NO_REPLY, OK, NoReply, Reply
 from ..session import Session
+from .dump import RESTORE_SYNTAX, restore_
 
 OF_REPLICAS: Final = "admin noscript no_async_loading no_multi"
 
@@ -146,3 +147,12 @@ def check_may_synchronize(session: Session) -> None:
         raise CommandError(errors.NO_MASTER_LINK)
     if session.outgoing:
         raise CommandError(errors.SYNC_WITH_OUTPUT)
+
+
+@command(
+    "RESTORE-ASKING", -4, "write denyoom asking", acl="keyspace dangerous", keys=Keys(1, "OW update"),
+    since="3.0.0", syntax=RESTORE_SYNTAX, doc_flags="syscmd",
+)  # fmt: skip
+def restore_asking(session: Session, args: list[bytes]) -> Reply:
+    """Does what RESTORE does, also in a slot that is on its way here."""
+    return restore_(session, args)

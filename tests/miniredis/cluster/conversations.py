@@ -178,6 +178,63 @@ CONVERSATIONS: Final = {
         1: GET {bar}
         0: CLUSTER NODES
     """,
+    "MIGRATE moves keys of a slot that is on its way": """
+        0: SET {bar}1 v
+        0: SET {bar}2 w PX 100000
+        0: RPUSH {bar}3 a b
+        0: MIGRATE 127.0.0.1 %1 {bar}1 0 5000
+        1: CLUSTER SETSLOT 5061 IMPORTING $0
+        0: CLUSTER SETSLOT 5061 MIGRATING $1
+        0: MIGRATE 127.0.0.1 %1 {bar}1 0 5000
+        0: GET {bar}1
+        1: GET {bar}1
+        1: ASKING
+        1: GET {bar}1
+        0: MIGRATE 127.0.0.1 %1 {bar}1 0 5000
+        0: MIGRATE 127.0.0.1 %1 {bar}1 0 5000 KEYS {bar}2
+        0: MIGRATE 127.0.0.1 %1 "" 0 5000 COPY KEYS {bar}2 {bar}3 {bar}4
+        0: MIGRATE 127.0.0.1 %1 "" 0 5000 KEYS {bar}2 {bar}3 {bar}4
+        0: MIGRATE 127.0.0.1 %1 "" 0 5000 REPLACE KEYS {bar}2 {bar}3 {bar}4
+        0: EXISTS {bar}2
+        1: ASKING
+        1: LRANGE {bar}3 0 -1
+        1: MIGRATE 127.0.0.1 %0 {bar}1 0 5000
+        1: MIGRATE 127.0.0.1 %0 {bar}1 1 5000
+        3: MIGRATE 127.0.0.1 %1 {bar}1 0 5000
+        1: MIGRATE 127.0.0.1 %0 "" 0 5000 KEYS {bar}1 {b}
+        1: RESTORE-ASKING {bar}5 0 x
+        1: RESTORE {bar}5 0 x
+        0: CLUSTER SETSLOT 5061 STABLE
+        1: MIGRATE 127.0.0.1 %0 "" 0 5000 KEYS {bar}1 {bar}2 {bar}3
+        1: CLUSTER SETSLOT 5061 STABLE
+        1: MIGRATE 127.0.0.1 %0 {bar}1 0 5000
+        0: DEL {bar}1 {bar}2 {bar}3
+    """,
+    "mistakes about members": """
+        0: CLUSTER MEET
+        0: CLUSTER MEET 127.0.0.1
+        0: CLUSTER MEET 127.0.0.1 x
+        0: CLUSTER MEET 127.0.0.1 7902 x
+        0: CLUSTER MEET 127.0.0.1 7902 17902 x
+        0: CLUSTER MEET localhost 7902
+        0: CLUSTER MEET 127.0.0.1 0
+        0: CLUSTER MEET 127.0.0.1 70000
+        0: CLUSTER MEET 127.0.0.1 60000
+        0: CLUSTER MEET ::1 7902 99999
+        0: CLUSTER FORGET
+        0: CLUSTER FORGET x
+        0: CLUSTER FORGET $0
+        3: CLUSTER FORGET $0
+        0: CLUSTER RESET x
+        0: CLUSTER RESET soft x
+        0: SET {bar} v
+        0: CLUSTER RESET
+        0: CLUSTER RESET HARD
+        0: DEL {bar}
+        0: CLUSTER SET-CONFIG-EPOCH x
+        0: CLUSTER SET-CONFIG-EPOCH -1
+        0: CLUSTER SET-CONFIG-EPOCH 4
+    """,
     "mistakes": """
         0: CLUSTER SETSLOT 1 MIGRATING x
         0: CLUSTER SETSLOT 6000 MIGRATING $1

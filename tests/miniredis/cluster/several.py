@@ -65,9 +65,16 @@ class Nodes:
         for number in (target, *(each for each in range(PRIMARIES) if each != target)):
             assert self.ask(number, f"CLUSTER SETSLOT {slot} NODE ${target}") == b"+OK\r\n"
 
+    def meet(self, number: int, other: int) -> bytes:
+        """Lets a node meet another one, and returns its reply."""
+        *_, bus, _ = self.ask(other, "CONFIG GET cluster-port").split(b"\r\n")
+        port = self.addresses[other][1]
+        return self.ask(number, f"CLUSTER MEET 127.0.0.1 {port} {int(bus) or port + 10000}")
+
     def words(self, request: str) -> list[bytes]:
-        """A request; ``$2`` stands for the name of node 2."""
+        """A request; ``$2`` stands for the name of node 2, and ``%2`` for its port."""
         named = re.sub(r"\$(\d)", lambda found: self.names[int(found[1])], request)
+        named = re.sub(r"%(\d)", lambda found: str(self.addresses[int(found[1])][1]), named)
         return [word.replace("\\n", "\n").encode() for word in shlex.split(named)]
 
     def play(self, conversation: str) -> Iterator[tuple[str, bytes]]:
@@ -117,11 +124,10 @@ def real_nodes(*options: str) -> Iterator[Nodes]:
         nodes = Nodes([(server.host, server.port) for server in servers])
         for number, (start, end) in enumerate([(0, 5460), (5461, 10922), (10923, 16383)]):
             nodes.ask(number, f"CLUSTER ADDSLOTSRANGE {start} {end}")
-        for number, (host, port) in enumerate(nodes.addresses):
+        for number in range(2 * PRIMARIES):
             nodes.ask(number, f"CLUSTER SET-CONFIG-EPOCH {number + 1}")
             if number:
-                *_, bus, _ = nodes.ask(number, "CONFIG GET cluster-port").split(b"\r\n")
-                nodes.ask(0, f"CLUSTER MEET {host} {port} {int(bus)}")
+                nodes.meet(0, number)
         until(lambda: all_say(nodes, "CLUSTER INFO", lambda told: b"known_nodes:6" in told), "have they met")
         for number in range(PRIMARIES):
             until(partial(replicates, nodes, number), "does the replica know its primary")

@@ -8,12 +8,14 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 import redis
 import redis.asyncio
 
 import miniredis
+from conformance.targets import NoRealRedisError
 from conformance.targets.programs import found
 from tests.waiting import until
 
@@ -35,6 +37,96 @@ def client(cluster: miniredis.Cluster) -> Iterator[redis.RedisCluster]:
 
 def keys_of(node: miniredis.ClusterNode) -> set[bytes]:
     return set(node.dump())
+
+
+def redis_cli() -> Path:
+    """The program; skips the test where there is none."""
+    try:
+        return found("redis-cli")
+    except NoRealRedisError as missing:
+        pytest.skip(str(missing))
+
+
+# Nodes that come and go
+
+
+def test_a_node_that_is_added_takes_slots(cluster: miniredis.Cluster, client: redis.RedisCluster) -> None:
+    client.set("{bar}", "v")
+    node = cluster.add_node()
+    assert node.slots == []
+    with redis.Redis(port=node.port) as raw, pytest.raises(redis.exceptions.MovedError):
+        raw.get("{bar}")
+    cluster.move_slots([SLOT], node)
+    assert cluster.node_of("{bar}") is node
+    assert client.get("{bar}") == b"v"
+    cluster.kill(node)
+    cluster.restart(node)
+    assert node.slots == [SLOT]
+
+
+def test_a_node_that_was_reset_is_no_part_of_the_cluster_until_it_is_met(
+    cluster: miniredis.Cluster, client: redis.RedisCluster
+) -> None:
+    last = cluster.nodes[5]
+    with redis.Redis(port=last.port) as raw:
+        former = last.id
+        assert raw.execute_command("CLUSTER RESET", "HARD")
+        assert last.id != former
+        assert last.primary is None
+        assert keys_of(last) == set()
+        with pytest.raises(ValueError, match=r"CLUSTER RESET\), and takes no slots"):
+            cluster.move_slots([SLOT], last)
+        client.set("{bar}", "v")
+        cluster.kill(last)
+        cluster.restart(last)
+    with redis.Redis(port=last.port) as raw:
+        assert len(raw.cluster("nodes")) == 1
+        raw.execute_command("CLUSTER MEET", "127.0.0.1", cluster.nodes[0].port)
+        cluster.move_slots([SLOT], last)
+        assert raw.get("{bar}") == b"v"
+
+
+def test_a_forgotten_node_is_heard_of_again_after_a_minute() -> None:
+    with miniredis.cluster(3, clock="held") as cluster:
+        first, second, third = cluster.nodes
+        with redis.Redis(port=first.port) as one, redis.Redis(port=second.port) as other:
+            one.execute_command("CLUSTER FORGET", third.id)
+            assert (len(one.cluster("nodes")), len(other.cluster("nodes"))) == (2, 3)
+            cluster.fast_forward(59)
+            assert len(one.cluster("nodes")) == 2
+            cluster.fast_forward(2)
+            assert len(one.cluster("nodes")) == 3
+            for client in (one, other):
+                client.execute_command("CLUSTER FORGET", third.id)
+            cluster.fast_forward(100)
+            assert (len(one.cluster("nodes")), len(other.cluster("nodes"))) == (2, 2)
+
+
+def test_redis_cli_reshards_and_removes_and_adds_nodes(
+    cluster: miniredis.Cluster, client: redis.RedisCluster
+) -> None:
+    for number in range(200):
+        client.set(f"k{number}", number)
+    first, _, _, replica, *_ = cluster.nodes
+    added, there = cluster.add_node(), f"127.0.0.1:{first.port}"
+
+    def run(command: str, *words: str) -> None:
+        done = subprocess.run(
+            [redis_cli(), "--cluster", command, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run(
+        *("reshard", there, "--cluster-from", first.id, "--cluster-to", added.id, "--cluster-yes"),
+        *("--cluster-slots", "200"),
+    )
+    assert len(added.slots) == 200
+    assert keys_of(added)
+    run("del-node", there, replica.id)
+    run("add-node", f"127.0.0.1:{replica.port}", there, "--cluster-slave", "--cluster-master-id", added.id)
+    run("check", there)
+    assert replica.primary is added
+    assert all(client.get(f"k{number}") == b"%d" % number for number in range(200))
 
 
 # Slots that move
@@ -311,10 +403,7 @@ def test_the_client_for_asyncio_follows_slots_and_roles(cluster: miniredis.Clust
 
 
 def test_redis_cli_follows_redirections(cluster: miniredis.Cluster) -> None:
-    try:
-        program = found("redis-cli")
-    except Exception as missing:
-        pytest.skip(str(missing))
+    program = redis_cli()
     move = cluster.begin_move([SLOT], cluster.nodes[1])
     requests = "set {bar} v\nget {bar}\nset {foo} w\nget {bar}\n"
     told = subprocess.run(

@@ -116,6 +116,60 @@ def test_messages_reach_subscribers_of_all_nodes_and_shard_messages_those_of_the
                 assert ask(client, [b"PING"]) == encoded("pong", "")  # and not twice
 
 
+ALONE = """
+    0: CLUSTER NODES
+    0: CLUSTER FORGET $5
+    0: CLUSTER REPLICAS $2
+    5: CLUSTER FORGET $2
+    5: CLUSTER RESET HARD
+"""
+
+RESET = """
+    5: CLUSTER NODES
+    5: CLUSTER INFO
+    5: CLUSTER SLOTS
+    5: GET {foo}
+    5: DBSIZE
+    5: CLUSTER FORGET $0
+    5: CLUSTER SET-CONFIG-EPOCH 9
+    5: CLUSTER SET-CONFIG-EPOCH 9
+"""
+
+
+@pytest.mark.exhaustive  # real nodes take seconds to hear of each other
+def test_a_node_leaves_the_others_and_comes_back(ours: Nodes, real: Nodes) -> None:
+    for nodes in (ours, real):
+        assert nodes.ask(2, "SET {foo} v") == b"+OK\r\n"
+        assert [nodes.ask(number, "CLUSTER FORGET $5") for number in range(5)] == [b"+OK\r\n"] * 5
+    compare(ALONE, ours, real)
+    for nodes in (ours, real):
+        nodes.names[5] = nodes.ask(5, "CLUSTER MYID").decode().split("\r\n")[1]
+    compare(RESET, ours, real)
+    for reset in ("", "CLUSTER RESET SOFT"):
+        for nodes in (ours, real):
+            if reset:
+                assert nodes.ask(5, reset) == b"+OK\r\n"
+                until(lambda nodes=nodes: b"<node-5> master" in told_by(nodes, 0), "seen by the others")  # type: ignore[misc]
+            assert nodes.meet(5, 0) == b"+OK\r\n"
+            until(lambda nodes=nodes: all(knows_six(nodes, number) for number in range(6)), "do all know all")  # type: ignore[misc]
+            until(lambda nodes=nodes: nodes.ask(5, "CLUSTER REPLICATE $2") == b"+OK\r\n")  # type: ignore[misc]
+            until(lambda nodes=nodes: b"<node-5> slave" in told_by(nodes, 0), "do they know whose replica")  # type: ignore[misc]
+            until(lambda nodes=nodes: b"link_status:up" in nodes.ask(5, "INFO replication"))  # type: ignore[misc]
+            until(lambda nodes=nodes: nodes.ask(5, "DBSIZE") == b":1\r\n")  # type: ignore[misc]
+        compare("0: CLUSTER NODES\n5: CLUSTER NODES\n5: GET {foo}\n", ours, real)
+    for nodes in (ours, real):
+        nodes.ask(2, "DEL {foo}")
+
+
+def told_by(nodes: Nodes, number: int) -> bytes:
+    return nodes.comparable(nodes.ask(number, "CLUSTER NODES"))
+
+
+def knows_six(nodes: Nodes, number: int) -> bool:
+    told = told_by(nodes, number)
+    return all(b"<node-%d> " % each in told for each in range(6)) and b"handshake" not in told
+
+
 WITHOUT_A_NODE = """
     1: CLUSTER INFO
     1: CLUSTER NODES

@@ -93,20 +93,6 @@ NOT_THERE: Final = (
         "numbers in Python cannot be changed in place",
     ),
     Row(
-        "unit/introspection-2",
-        (
-            "COMMAND LIST FILTERBY PATTERN - list all commands/subcommands",
-            "MIGRATE command is marked with movablekeys",
-        ),
-        "miniredis has no MIGRATE",
-    ),
-    Row(
-        "unit/scripting",
-        ("CLUSTER RESET can not be invoke from within a script",),
-        "miniredis has no CLUSTER RESET",
-    ),
-    Row("unit/slowlog", ("SLOWLOG - Some commands can redact sensitive fields",), "miniredis has no MIGRATE"),
-    Row(
         "unit/querybuf",
         ("query buffer resized correctly", "query buffer resized correctly when not idle"),
         "miniredis has no query buffer for each client",
