@@ -709,6 +709,16 @@ NO_GOOD_REPLICA = b"NOGOODSLAVE No suitable replica to promote"
 SENTINEL_BUSY = b"INPROG Failover already in progress"
 ONLY_HELLO = b"ERR Only HELLO messages are accepted by Sentinel instances."
 
+
+def unknown_type(name: bytes) -> bytes:
+    """SCAN of Valkey is asked for a type that there is not."""
+    return b"ERR unknown type name '%b'" % name
+
+
+STRALGO_SOURCES = b"ERR Either use STRINGS or KEYS"
+STRALGO_NOTHING = b"ERR Please specify two strings: STRINGS or KEYS options are mandatory"
+NO_MATCHING_SCRIPT = b"NOSCRIPT No matching script."
+
 # MIGRATE
 KEYS_BESIDE_A_KEY = b"ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"
 NO_TARGET = b"IOERR error or timeout connecting to the client"

@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, Final
 from . import errors
 from .errors import CommandError
 from .numbers import MAX, MIN, read_integer
-from .registry import chosen
+from .registry import chosen, instead_of
 
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["absolute", "from_argument"]
+__all__ = ["absolute", "event_of_past", "from_argument"]
 
 UNITS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b"PXAT": (1, False)}
 """For each option: the milliseconds in its unit, and whether it is relative to now."""
+
+
+def event_of_past() -> str:
+    """The event of a key whose deadline is set to a time in the past."""
+    return "del"
+
+
+@instead_of(event_of_past, "valkey-8.1+")
+def event_of_past_in_valkey() -> str:
+    return "overdue"
 
 
 def absolute(session: Session, command: bytes, unit: bytes, amount: bytes) -> int:

@@ -148,7 +148,22 @@ def of_migrate(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
         yield key, "RW access delete"
 
 
-BY_RULE: Final = {b"set": of_set, b"bitfield": of_bitfield, b"sort": of_sort, b"migrate": of_migrate}
+def of_stralgo(_: Command, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
+    """STRALGO has keys behind KEYS."""
+    at = next((at for at in range(2, len(args) - 2) if args[at].upper() == b"KEYS"), None)
+    if at is None:
+        raise KeysError
+    for key in args[at + 1 : at + 3]:
+        yield key, "RO access"
+
+
+BY_RULE: Final = {
+    b"stralgo": of_stralgo,
+    b"set": of_set,
+    b"bitfield": of_bitfield,
+    b"sort": of_sort,
+    b"migrate": of_migrate,
+}
 """Commands whose other arguments decide how they use their keys."""
 
 STREAM_OPERANDS: Final = {b"BLOCK": 1, b"COUNT": 1, b"GROUP": 2, b"NOACK": 0}

@@ -39,7 +39,7 @@ NAMES: Final = {
         "xgroup-delconsumer"
     ),
     "d": "mq.push mq.pop mq.ack mq.recover",
-    "x": "expired",
+    "x": "expired overdue",
     "m": "keymiss",
     "n": "new",
 }
@@ -92,12 +92,15 @@ class Notifications:
                 self._publish(database, key, event)
 
     def _publish(self, database: int, key: bytes, event: str) -> None:
-        name = event.encode()
+        name = PUBLISHED_AS.get(event, event).encode()
         if self._by_key:
             self._publishing.publish(b"__keyspace@%d__:%b" % (database, key), name, event)
         if self._by_event:
             self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
 
+
+PUBLISHED_AS: Final = {"overdue": "expired"}
+"""Events that have another name for clients: Valkey says so of keys whose deadline is set to the past."""
 
 BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired hexpired".split())
 """The events that are published before the key is invalidated for tracking clients; others after it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from . import errors
 from .commands.introspection import command_info
@@ -162,20 +162,6 @@ def without_partial_ids(handler: Handler) -> Handler:
     return run
 
 
-def with_one_count_of_words(handler: Handler) -> Handler:
-    """XGROUP CREATE and SETID without ENTRIESREAD."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        makes = len(args) == 6 and args[1].upper() == b"CREATE" and args[5].upper() == b"MKSTREAM"
-        if len(args) > 5 and not makes:
-            if len(args) > 6 and session.db.lookup_write(args[2], STREAM) is None:
-                raise CommandError(errors.XGROUP_NO_KEY)
-            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
-        return handler(session, args)
-
-    return run
-
-
 def with_closed_bounds(handler: Handler) -> Handler:
     """XRANGE and XREVRANGE without bounds that leave their entry out."""
 
@@ -187,8 +173,53 @@ def with_closed_bounds(handler: Handler) -> Handler:
     return run
 
 
+def with_key_first(handler: Handler, sizes: range, *, needs_group: bool) -> Handler:
+    """A subcommand of XGROUP, which looks at the key and the group before it counts its words."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        stream: Any = session.db.lookup_write(args[2], STREAM)
+        makes = len(args) == 6 and args[1].upper() == b"CREATE"
+        if makes and args[5].upper() != b"MKSTREAM":
+            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
+        if stream is None and not makes:
+            raise CommandError(errors.XGROUP_NO_KEY)
+        if needs_group and args[3] not in stream.groups:
+            raise CommandError(errors.no_group_of_key(args[2], args[3]))
+        if len(args) not in sizes:
+            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
+        return handler(session, args)
+
+    return run
+
+
+def with_stream_first(handler: Handler, sizes: range) -> Handler:
+    """A subcommand of XINFO, which does the same."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) < 3:
+            raise CommandError(errors.SYNTAX + b", try 'XINFO HELP'")
+        if session.db.lookup_read(args[2], STREAM) is None:
+            raise CommandError(errors.NO_SUCH_KEY)
+        if len(args) not in sizes:
+            raise CommandError(old_unknown_subcommand(b"xinfo", args[1]))
+        return handler(session, args)
+
+    return run
+
+
 wrap_in_versions(OLD, "xadd", without_partial_ids)
-wrap_in_versions(OLD, "xgroup|create xgroup|setid", with_one_count_of_words)
+for name, sizes, needs_group in (
+    ("create", range(5, 7), False),
+    ("setid", range(5, 6), True),
+    ("destroy", range(4, 5), False),
+    ("delconsumer", range(5, 6), True),
+    ("createconsumer", range(5, 6), True),
+):
+    variant(OLD, f"xgroup|{name}", arity=-4)
+    wrap_in_versions(OLD, f"xgroup|{name}", partial(with_key_first, sizes=sizes, needs_group=needs_group))
+for name, sizes in (("groups", range(3, 4)), ("consumers", range(4, 5)), ("stream", range(3, 99))):
+    variant(OLD, f"xinfo|{name}", arity=-2)
+    wrap_in_versions(OLD, f"xinfo|{name}", partial(with_stream_first, sizes=sizes))
 wrap_in_versions("6.0", "xrange xrevrange", with_closed_bounds)
 
 

@@ -154,6 +154,7 @@ class Docs(NamedTuple):
         replaced_by: what to use instead.
         flags: Redis's document flags, such as ``syscmd``.
         valkey: the first version of Valkey that has it, where Valkey took over what Redis has since 7.4.
+        until: the first version that no longer has it.
     """
 
     summary: str = ""
@@ -164,6 +165,7 @@ class Docs(NamedTuple):
     replaced_by: str = ""
     flags: str = ""
     valkey: str = ""
+    until: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -202,7 +204,10 @@ class Command:
 
     def is_in(self, version: Version) -> bool:
         """Whether a version has it."""
-        return version.has(self.docs.since) or (bool(self.docs.valkey) and version.has(self.docs.valkey))
+        docs = self.docs
+        if docs.until and version.has(docs.until):
+            return False
+        return version.has(docs.since) or (bool(docs.valkey) and version.has(docs.valkey))
 
     @property
     def is_plain(self) -> bool:
@@ -359,6 +364,7 @@ def command(
     replaced_by: str = "",
     doc_flags: str = "",
     valkey: str = "",
+    until: str = "",
 ) -> Callable[[Handler], Handler]:
     """Declares a command; the decorated function runs it.
 
@@ -377,12 +383,14 @@ def command(
         replaced_by: what to use instead.
         doc_flags: Redis's document flags.
         valkey: the first version of Valkey that has it, as ``valkey-9.0.0``, if Redis had it only after 7.2.
+        until: the first version that no longer has it.
     """
 
     def declare(handler: Handler) -> Handler:
         positions = (keys,) if isinstance(keys, KeySpecification) else keys
         summary = (handler.__doc__ or "").partition("\n")[0]
-        docs = Docs(summary, handler.__module__, since, syntax, deprecated, replaced_by, doc_flags, valkey)
+        module = handler.__module__
+        docs = Docs(summary, module, since, syntax, deprecated, replaced_by, doc_flags, valkey, until)
         register(
             Command(
                 name=name.lower().replace(" ", "|").encode(),

@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from .commands.introspection import details, words
-from .commands.scanning import with_cursor_of_7_4
+from .commands.scanning import read_cursor, with_cursor_of_7_4
 from .errors import (
     ARGUMENTS_SHOWN,
     CLIENT_ID_NOT_POSITIVE,
+    NO_MATCHING_SCRIPT,
     NO_PLACE,
     NO_SCRIPT,
     NOT_A_SCORE_RANGE,
@@ -29,9 +30,11 @@ from .errors import (
     unbalanced_streams,
     unknown_command,
     unknown_subcommand,
+    unknown_type,
     until_nul,
 )
 from .gate import wrong_arity
+from .keyspace import TYPE_NAMES
 from .numbers import parse_integer, read_integer
 from .registry import (
     Command,
@@ -274,18 +277,22 @@ reworded(
     {CLIENT_ID_NOT_POSITIVE: lambda args: SYNTAX if no_number_after(args, b"ID") else CLIENT_ID_NOT_POSITIVE},
 )
 reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
-reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: b"NOSCRIPT No matching script."})
+reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: NO_MATCHING_SCRIPT})
 
 
 # Checks that came earlier
 
 
-def strict_bounds(handler: Handler, first: int) -> Handler:
+OF_RANGES: Final = {b"WITHSCORES": 0, b"REV": 0, b"BYSCORE": 0, b"LIMIT": 2}
+"""The options of ranges of scores, each with the number of integers behind it."""
+
+
+def strict_bounds(handler: Handler, first: int, *, is_of_scores: bool = True) -> Handler:
     """A command that takes bounds of scores only without spaces, and only as decimal numbers."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        options = [word.upper() for word in args[first + 2 :]]
-        if b"LIMIT" not in options and (first == 2 or b"BYSCORE" in options):
+        options = args[first + 2 :]
+        if are_of_range(options) and (is_of_scores or b"BYSCORE" in map(bytes.upper, options)):
             for bound in args[first : first + 2]:
                 number = bound.removeprefix(b"(")
                 if number[:1].isspace() or b"x" in number.lower():
@@ -295,8 +302,22 @@ def strict_bounds(handler: Handler, first: int) -> Handler:
     return run
 
 
+def are_of_range(words: list[bytes]) -> bool:
+    """Whether nothing is wrong with these options, which are looked at before the bounds."""
+    rest = iter(words)
+    for word in rest:
+        integers = [parse_integer(next(rest, b"")) for _ in range(OF_RANGES.get(word.upper(), 0))]
+        if word.upper() not in OF_RANGES or None in integers:
+            return False
+    return True
+
+
+STRICT: Final = "8.0 valkey-9.1+"
+
 for name in ("zcount", "zrangebyscore", "zrevrangebyscore", "zremrangebyscore"):
-    wrap_in_versions("8.0 valkey-9.1+", name, partial(strict_bounds, first=2))
+    wrap_in_versions(STRICT, name, partial(strict_bounds, first=2))
+wrap_in_versions(STRICT, "zrange", partial(strict_bounds, first=2, is_of_scores=False))
+wrap_in_versions(STRICT, "zrangestore", partial(strict_bounds, first=3, is_of_scores=False))
 
 
 def checks_before_key(handler: Handler) -> Handler:
@@ -339,3 +360,44 @@ def with_more_words(handler: Handler) -> Handler:
 
 
 wrap_in_versions("valkey-8.1+", "client|pause", with_more_words)
+
+
+# Words that Valkey looks at more closely
+
+TYPES: Final = frozenset(TYPE_NAMES.values())
+
+
+def with_known_types(handler: Handler) -> Handler:
+    """SCAN, whose TYPE must be one that there is."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        read_cursor(args[1])
+        for at in range(2, len(args) - 1, 2):
+            word, operand = args[at].upper(), args[at + 1]
+            if word == b"TYPE" and operand.lower() not in TYPES:
+                raise CommandError(unknown_type(operand))
+            if word not in {b"TYPE", b"MATCH"} and (word != b"COUNT" or (parse_integer(operand) or 0) < 1):
+                break
+        return handler(session, args)
+
+    return run
+
+
+def with_positive_ids(handler: Handler) -> Handler:
+    """CLIENT LIST, whose ids are looked at one by one, up to another option."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) > 3 and args[2].upper() == b"ID":
+            for word in args[3:]:
+                number = parse_integer(word)
+                if number is None:
+                    raise CommandError(SYNTAX)
+                if number < 1:
+                    raise CommandError(CLIENT_ID_NOT_POSITIVE)
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("valkey-8.1+", "scan", with_known_types)
+wrap_in_versions("valkey-8.1+", "client|list", with_positive_ids)

@@ -89,13 +89,13 @@ NOT_SAME: Final[dict[str, set[str]]] = {}
 """Requests that a version does not answer as a real server, which is a matter of VERSIONS.md."""
 
 NOT_HERE: Final = (
-    "asking cluster clusterscan commandlog host: post readonly readwrite stralgo waitaof vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
+    "asking cluster clusterscan commandlog host: post readonly readwrite waitaof vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
     "vrandmember vrem vsetattr vsim"
 ).split()
 """Commands that miniredis has not as each version has them, as VERSIONS.md says; the others are compared."""
 
 PARTS_NOT_HERE: Final = {
-    *("client|no-touch", "client|capa", "client|import-source", "script|show"),
+    *("client|no-touch", "client|capa", "client|import-source"),
 }
 
 
@@ -270,6 +270,11 @@ OLD: Final = "6.0-6.2"
 NEW: Final = "7.2+"
 NOW: Final = Instant(0, 0)
 
+NO_STREAM: Final = (
+    "-ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the "
+    "MKSTREAM option to create an empty stream automatically."
+)
+
 TOLD: Final = {
     ("XADD s 4-* a b", OLD): "-ERR Invalid stream ID specified as stream command argument",
     ("XADD s 4-* a b", "7.0"): "4-0",
@@ -318,6 +323,31 @@ TOLD: Final = {
     ("XREADGROUP GROUP g d BLOCK 9223372036854775807 STREAMS none >", NEW): "-ERR timeout is out of range",
     ("ZADD zero INCR -0 y", NEW): "-0",
     ("CLIENT PAUSE 0 WRITE x", "valkey-8.1+"): "OK",
+    ("CLIENT LIST ID 0", "valkey-8.1+"): "-ERR client-id should be greater than 0",
+    ("CLIENT LIST ID 1 x", "valkey-8.1+"): "-ERR syntax error",
+    ("SCAN 0 TYPE foo COUNT x", "valkey-8.1+"): "-ERR unknown type name 'foo'",
+    ("SCAN 0 COUNT x TYPE foo", "valkey-8.1+"): "-ERR value is not an integer or out of range",
+    ("SCRIPT SHOW x", "valkey-8.1+"): "-NOSCRIPT No matching script.",
+    ("ZRANGEBYSCORE none ' 1' 2 LIMIT 0 0", "7.2 7.4 valkey-8.1"): [],
+    ("ZRANGEBYSCORE none ' 1' 2 LIMIT 0 0", "8.0 valkey-9.1"): "-ERR min or max is not a float",
+    ("ZRANGEBYSCORE none ' 1' 2 LIMIT 0 x", "8.0"): "-ERR value is not an integer or out of range",
+    ("ZRANGE none (0x1 2 BYSCORE", "8.0 valkey-9.1"): "-ERR min or max is not a float",
+    ("ZRANGE none 0x1 2", "8.0 valkey-9.1"): "-ERR value is not an integer or out of range",
+    ("ZRANGESTORE d none ' 1' 2 BYSCORE", "8.0 valkey-9.1"): "-ERR min or max is not a float",
+    ("XGROUP DELCONSUMER none g", OLD): NO_STREAM,
+    ("XGROUP SETID none g", OLD): NO_STREAM,
+    ("XGROUP DESTROY none", OLD): (
+        "-ERR Unknown subcommand or wrong number of arguments for 'DESTROY'. Try XGROUP HELP."
+    ),
+    ("XINFO CONSUMERS none", OLD): "-ERR no such key",
+    ("XINFO GROUPS", OLD): "-ERR syntax error, try 'XINFO HELP'",
+    ("STRALGO LCS STRINGS ohmytext mynewtext", OLD): "mytext",
+    ("STRALGO LCS LEN STRINGS ohmytext mynewtext", OLD): 6,
+    ("STRALGO LCS KEYS a b", OLD): "",
+    ("STRALGO LCS STRINGS a", OLD): "-ERR syntax error",
+    ("STRALGO LCS STRINGS a b KEYS a b", OLD): "-ERR Either use STRINGS or KEYS",
+    ("STRALGO LCS LEN", OLD): ("-ERR Please specify two strings: STRINGS or KEYS options are mandatory"),
+    ("STRALGO LCS", "7.0"): "-ERR unknown command 'STRALGO', with args beginning with: 'LCS' ",
     ("CLIENT KILL ID x", "8.0"): "-ERR client-id should be greater than 0",
     ("CLIENT KILL ID x", "valkey-8.1+"): "-ERR syntax error",
     ("EVAL 'return redis.call(\"nosuch\")' 0", "valkey-8.1"): (
@@ -356,6 +386,27 @@ def test_a_client_hears_what_its_own_command_publishes_after_the_reply_since_7_2
                 engine.receive(session, request.encode() + b"\r\n", NOW)
                 heard.append(session.take_output())
             assert (heard[2], heard[-1]) == (publish, transaction), each.name
+
+
+def test_the_event_of_a_deadline_in_the_past() -> None:
+    for versions, event in (("6.2-8.0", b"del"), ("valkey-8.1+", b"expired")):
+        for each in versions_in(versions):
+            with miniredis.start(version=each.name) as server, server.client() as client:
+                client.config_set("notify-keyspace-events", "KEA")
+                with client.pubsub() as events:
+                    events.psubscribe("__keyspace*")
+                    events.get_message()
+                    for request in ("EXPIREAT k 1", "PEXPIRE k -1", "GETEX k PXAT 1"):
+                        client.set("k", "v")
+                        client.execute_command(*request.split())
+                        heard = [events.get_message() for _ in range(2)]
+                        assert [told and told["data"] for told in heard] == [b"set", event], (each, request)
+
+
+def test_valkey_shows_the_text_of_a_script() -> None:
+    with miniredis.start(version="valkey-8.1") as server, server.client() as client:
+        sha = client.script_load("return 1")
+        assert client.execute_command("SCRIPT SHOW", sha.upper()) == b"return 1"
 
 
 def test_a_range_of_versions_means_those_of_its_product_and_what_valkey_took_over() -> None:

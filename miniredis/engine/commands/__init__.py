@@ -76,7 +76,9 @@ WHEN_ASKED_FOR: Final = {
 
 IN_OTHER_VERSIONS: Final = {
     "field_expiry": "hash",
+    "stralgo": "string",
     "valkey_fields": "hash",
+    "valkey_scripts": "scripting",
     "valkey_strings": "string",
 }
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..expiry import from_argument
+from ..expiry import event_of_past, from_argument
 from ..keyspace import NO_TOUCH
-from ..registry import Keys, command
+from ..registry import Keys, chosen, command
 from ..replies import Reply
 from ..session import Session
 
@@ -79,7 +79,7 @@ def set_expiry(session: Session, args: list[bytes], unit: bytes) -> int:
     if db.lookup_write(key) is None or not holds(conditions, db.deadlines.get(key), when):
         return 0
     if when <= session.engine.now.milliseconds and not session.engine.conditions.is_replica:
-        db.delete(key)
+        db.delete(key, chosen(session.engine.version, event_of_past)())
     else:
         db.set_deadline(key, when)
     return 1

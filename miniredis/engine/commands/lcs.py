@@ -43,7 +43,11 @@ def lcs(session: Session, args: list[bytes]) -> Reply:
     """Returns the longest common subsequence of two strings, its length, or its places in both."""
     values = [session.db.lookup_read(key) for key in args[1:3]]
     one, other = map(as_text, values)
-    options = read_options(args[3:])
+    return compared(session, one, other, read_options(args[3:]))
+
+
+def compared(session: Session, one: bytes, other: bytes, options: Options) -> Reply:
+    """What the options ask for of the longest common subsequence."""
     check_size(session, one, other)
     matches = list(aligned(one, other))
     if options.indexes:

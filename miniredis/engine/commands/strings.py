@@ -7,11 +7,11 @@ from typing import Final
 
 from .. import errors
 from ..errors import CommandError
-from ..expiry import absolute
+from ..expiry import absolute, event_of_past
 from ..keyspace import STRING, Database, StringValue
 from ..longdouble import LongDouble
 from ..numbers import MAX, MIN, parse_integer, read_integer
-from ..registry import Keys, command, in_versions
+from ..registry import Keys, chosen, command, in_versions
 from ..replies import OK, Reply
 from ..session import Session
 
@@ -269,7 +269,7 @@ def getex(session: Session, args: list[bytes]) -> Reply:
     expires = absolute(session, b"getex", unit, amount)
     is_past = expires <= session.engine.now.milliseconds and unit in {b"EXAT", b"PXAT"}
     if is_past and not session.engine.conditions.is_replica:
-        db.delete(key)
+        db.delete(key, chosen(session.engine.version, event_of_past)())
     else:
         db.set_deadline(key, expires)
     return value
