@@ -23,8 +23,8 @@ OF_ACL: Final = "cat deluser dryrun genpass getuser help list load log save setu
 
 OF_CLUSTER: Final = (
     "addslots addslotsrange bumpepoch count-failure-reports countkeysinslot delslots delslotsrange failover "
-    "flushslots getkeysinslot help info keyslot links myid nodes replicas replicate saveconfig setslot "
-    "shards slaves slots".split()
+    "flushslots forget getkeysinslot help info keyslot links meet myid nodes replicas replicate reset "
+    "saveconfig set-config-epoch setslot shards slaves slots".split()
 )
 
 LEFT_OUT: Final = {
@@ -44,6 +44,7 @@ LEFT_OUT: Final = {
     "memory|doctor": "it tells how much memory a server takes, and took",
     "memory|malloc-stats": "it tells of a real server's allocator",
     "memory|stats": "it tells how much memory a real server takes",
+    "migrate": "it connects to whatever a request names; tests/miniredis/test_migrate.py compares it",
     "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
     "psync": "it makes its connection one to a replica; tests/miniredis/replication compares it",

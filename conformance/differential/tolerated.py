@@ -222,12 +222,15 @@ ENCODINGS_SINCE_7_2: Final = Tolerated(
 
 def without_modules(reply: Tree) -> object:
     """What HELLO answers, but for the number of the client and the modules."""
-    return reply if isinstance(reply, bytes) else [reply[0], reply[1][:7], reply[1][8:-1]]
+    if isinstance(reply, bytes) or len(reply[1]) < FIELDS_OF_HELLO:  # what MODULE LIST answers
+        return kind_of(reply)
+    return [reply[0], reply[1][:7], reply[1][8:-1]]
 
 
+FIELDS_OF_HELLO: Final = 7
 MODULES: Final = Tolerated(
     "modules",
-    ("hello",),
+    ("hello", "module|list"),
     "those of 8.0 and Valkey 9.1 are not here; the number of the client",
     without_modules,
 )

@@ -403,6 +403,18 @@ def test_the_event_of_a_deadline_in_the_past() -> None:
                         assert [told and told["data"] for told in heard] == [b"set", event], (each, request)
 
 
+def test_a_consumer_that_gets_nothing_exists_since_7_2() -> None:
+    requests = ("XCLAIM s g c 0 1-0 FORCE", "XREADGROUP GROUP g d STREAMS s >", "XAUTOCLAIM s g e 0 0")
+    for versions, names in (("7.0", []), ("7.2+", [b"c", b"d", b"e"])):
+        for each in versions_in(versions):
+            with miniredis.start(version=each.name) as server, server.client() as client:
+                client.xgroup_create("s", "g", 0, mkstream=True)
+                for request in requests:
+                    client.execute_command(*request.split())
+                told = client.execute_command("XINFO CONSUMERS", "s", "g")
+                assert [consumer["name"] for consumer in told] == names, each.name
+
+
 def test_valkey_shows_the_text_of_a_script() -> None:
     with miniredis.start(version="valkey-8.1") as server, server.client() as client:
         sha = client.script_load("return 1")

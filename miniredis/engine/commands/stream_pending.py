@@ -14,13 +14,13 @@ from ..keyspace import Database, Value
 from ..numbers import MAX, read_integer, read_range
 from ..propagation import claim as as_claim
 from ..propagation import set_id
-from ..registry import Keys, command, in_versions
+from ..registry import Handler, Keys, command, in_versions, wrap_in_versions
 from ..replies import NULL_ARRAY, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
 from ..stream_nodes import id_text, wrapped
 from ..streams import Stream
-from .stream_reading import attending
+from .stream_reading import attending, see
 from .streams import read_interval, read_start
 
 # XPENDING
@@ -327,6 +327,20 @@ def xautoclaim_of_6_2(session: Session, args: list[bytes]) -> Reply:
     """XAUTOCLAIM as in 6.2, which did not tell of deleted entries."""
     reply = xautoclaim(session, args)
     return reply[:2] if isinstance(reply, list) else reply
+
+
+def sees_claimant(handler: Handler) -> Handler:
+    """XCLAIM or XAUTOCLAIM, which creates the consumer also where there is nothing for it."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        reply = handler(session, args)
+        see(session, *args[1:4])
+        return reply
+
+    return run
+
+
+wrap_in_versions("7.2+", "xclaim xautoclaim", sees_claimant)
 
 
 def read_autoclaim(words: list[bytes], now: int) -> tuple[int, Claim]:

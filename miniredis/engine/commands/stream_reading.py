@@ -17,7 +17,7 @@ from ..groups import Consumer, Group
 from ..keyspace import STREAM, Database
 from ..numbers import MAX, read_integer, read_milliseconds
 from ..propagation import claim, create_consumer, set_id
-from ..registry import KeywordKeys, chosen, command, instead_of
+from ..registry import Handler, KeywordKeys, chosen, command, instead_of, wrap_in_versions
 from ..replies import NO_REPLY, NULL_ARRAY, Entries, NestedMap, Reply
 from ..session import Session
 from ..stream_ids import read_strict_id
@@ -159,6 +159,29 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
         return serve_group(session, key, stream, reading)
 
     return found or wait(session, reading, serve, CommandError(errors.STREAM_GONE))
+
+
+def sees_consumer(handler: Handler) -> Handler:
+    """XREADGROUP, which creates the consumer also where there is nothing for it."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        reply = handler(session, args)
+        reading = read_options(session, args, OPTIONS_OF_XREADGROUP)
+        for key in reading.keys:
+            see(session, key, reading.group or b"", reading.consumer)
+        return reply
+
+    return run
+
+
+wrap_in_versions("7.2+", "xreadgroup", sees_consumer)
+
+
+def see(session: Session, key: bytes, named: bytes, name: bytes) -> None:
+    """Creates a consumer of a group, or notes that it was seen just now."""
+    stream = session.db.lookup_read(key, STREAM)
+    if stream is not None and named in stream.groups:
+        attending(session, key, stream.groups[named], name, named)
 
 
 def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tuple[Group, int]:
