@@ -218,7 +218,8 @@ for name, sizes, needs_group in (
     variant(OLD, f"xgroup|{name}", arity=-4)
     wrap_in_versions(OLD, f"xgroup|{name}", partial(with_key_first, sizes=sizes, needs_group=needs_group))
 for name, sizes in (("groups", range(3, 4)), ("consumers", range(4, 5)), ("stream", range(3, 99))):
-    variant(OLD, f"xinfo|{name}", arity=-2)
+    variant("6.0", f"xinfo|{name}", arity=-2)
+    variant("6.2", f"xinfo|{name}", arity=-3)
     wrap_in_versions(OLD, f"xinfo|{name}", partial(with_stream_first, sizes=sizes))
 wrap_in_versions("6.0", "xrange xrevrange", with_closed_bounds)
 

@@ -63,9 +63,15 @@ class Caller(Protocol):
 
     Attributes:
         version: the number of the Redis that the server answers as.
+        valkey: the number of the Valkey that it answers as; empty for Redis.
+        no_words: the error of a call without arguments.
+        bad_words: the error of a call with arguments that are neither strings nor numbers.
     """
 
     version: str
+    valkey: str
+    no_words: bytes
+    bad_words: bytes
 
     def call(self, args: list[bytes]) -> Reply:
         """Runs a command; returns its reply or its error."""

@@ -19,11 +19,12 @@ from .call import call, show
 from .client_flags import LIMITED
 from .errors import CommandError
 from .lru import LruCache
-from .registry import chosen, instead_of
+from .registry import chosen
 from .replies import Encoded, Reply, encode
 from .requests import FastLane, RequestParser
 from .script_flags import check_flags, read_shebang
 from .script_interfaces import Failure, Interpreter, NoLanguageError
+from .script_words import words_of_failure, words_of_library, words_of_refusal
 from .session import Session
 
 if TYPE_CHECKING:
@@ -44,17 +45,6 @@ OVERHEAD: Final = 500
 
 QUICK: Final = 0.001
 """Seconds within which a script has to end to be run on any thread the next time."""
-
-
-def words_of_refusal(refusal: bytes) -> bytes:
-    """Why a command of a script cannot run."""
-    return refusal
-
-
-@instead_of(words_of_refusal, "valkey-8.1+")
-def without_redis(refusal: bytes) -> bytes:
-    """The same, without the name of another product."""
-    return refusal.replace(b" Redis command ", b" command ")
 
 
 @dataclass(slots=True)
@@ -146,6 +136,9 @@ class Scripts:
 
     Attributes:
         version: the number of the Redis that the server answers as.
+        valkey: the number of the Valkey that it answers as; empty for Redis.
+        no_words: the error of a call without arguments, in the words of the version.
+        bad_words: the error of a call with arguments that are neither strings nor numbers, likewise.
         running: the script that is running.
         must_end: whether the server is stopping, so that scripts must end.
         only_quick: whether a script that was not quick the last time is left to its client's thread.
@@ -154,7 +147,8 @@ class Scripts:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.version = engine.version.number
+        self.version, self.valkey = engine.version.number, engine.version.valkey
+        self.no_words, self.bad_words = chosen(engine.version, words_of_library)()
         self.running: Run | None = None
         self.must_end = False
         self.only_quick = False
@@ -282,9 +276,11 @@ class Scripts:
         """The reply of a script; an error that was not counted yet is raised instead."""
         if not isinstance(outcome, Failure):
             return outcome
+        say = chosen(self._engine.version, words_of_failure)
+        error = CommandError(say(outcome.text, is_of_command=outcome.is_counted))
         if outcome.is_counted:
-            return Encoded(encode(CommandError(outcome.text), 2))
-        raise CommandError(outcome.text)
+            return Encoded(encode(error, 2))
+        raise error
 
     # The ``Caller`` of scripts
 

@@ -40,6 +40,12 @@ REASONS: Final = (INTERNAL, errors.KILLED_SCRIPT, errors.LOAD_TIMEOUT)
 """The errors that end scripts. Lua gets them at the start: later it may have no room for one."""
 
 
+def as_number(version: str) -> int:
+    """A version as one number: two hexadecimal digits for each part."""
+    major, minor, patch = map(int, version.split("."))
+    return major << 16 | minor << 8 | patch
+
+
 def digest(script: bytes) -> bytes:
     """The SHA1 of a script in hexadecimal, which is its name for EVALSHA."""
     return hashlib.sha1(script, usedforsecurity=False).hexdigest().encode()
@@ -92,14 +98,17 @@ class Callbacks:
             b"interrupt": self._interrupt,
         }
         version = self._caller.version
-        numbers = [int(part) for part in version.split(".")]
         return {name: self._contained(function) for name, function in functions.items()} | {
             b"call": self._call,
             b"call_packed": self._call_packed,
             b"no_memory": errors.NO_MEMORY,
+            b"no_words": self._caller.no_words,
+            b"bad_words": self._caller.bad_words,
             b"too_many_parameters": TOO_MANY,
             b"version": version.encode(),
-            b"version_number": numbers[0] << 16 | numbers[1] << 8 | numbers[2],
+            b"version_number": as_number(version),
+            b"valkey": self._caller.valkey.encode(),
+            b"valkey_number": as_number(self._caller.valkey or "0.0.0"),
         }
 
     def _contained(self, function: Callable[..., Any]) -> Callable[..., Any]:

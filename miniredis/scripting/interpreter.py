@@ -85,9 +85,11 @@ class LuaInterpreter:
             self._api[b"for_eval"]()
         publish = self._sandbox[b"publish"]
         publish(b"redis", self._api[b"redis"])
+        if caller.valkey:
+            self._sandbox[b"alias"](b"server", b"redis")
         integers = self._trusted("integers", host, self._sandbox)
-        for name in LIBRARIES:
-            publish(name.encode(), self._trusted(name, host, self._sandbox, integers))
+        for library in LIBRARIES:
+            publish(library.encode(), self._trusted(library, host, self._sandbox, integers))
         self._load_library = self._trusted("libraries", host, self._sandbox, self._api)
         self._adopt = self._sandbox[b"adopt"]
         self._invoke = self._api[b"invoke"]

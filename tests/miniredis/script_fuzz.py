@@ -59,7 +59,8 @@ ENDS: Final = (
 class AnyCaller:
     """Answers any command with a random reply."""
 
-    version = "7.0.15"
+    version, valkey = "7.0.15", ""
+    no_words = bad_words = b"wrong arguments"
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng

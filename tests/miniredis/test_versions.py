@@ -340,7 +340,11 @@ TOLD: Final = {
         "-ERR Unknown subcommand or wrong number of arguments for 'DESTROY'. Try XGROUP HELP."
     ),
     ("XINFO CONSUMERS none", OLD): "-ERR no such key",
-    ("XINFO GROUPS", OLD): "-ERR syntax error, try 'XINFO HELP'",
+    ("XINFO GROUPS", "6.0"): "-ERR syntax error, try 'XINFO HELP'",
+    ("XINFO GROUPS", "6.2"): (
+        "-ERR Unknown subcommand or wrong number of arguments for 'GROUPS'. Try XINFO HELP."
+    ),
+    ("EVAL 'return tostring(server == redis)' 0", "valkey-8.1+"): "true",
     ("STRALGO LCS STRINGS ohmytext mynewtext", OLD): "mytext",
     ("STRALGO LCS LEN STRINGS ohmytext mynewtext", OLD): 6,
     ("STRALGO LCS KEYS a b", OLD): "",
@@ -354,6 +358,34 @@ TOLD: Final = {
         "-ERR Unknown command called from script script: 2218effcac8108416909801acfb39c080a85adfa, "
         "on @user_script:1."
     ),
+    ("EVAL 'return redis.call(\"nosuch\")' 0", "valkey-9.1"): (
+        "-ERR Unknown command called from script script: on @user_script:1."
+    ),
+    ("EVAL 'return redis.call(\"nosuch\")' 0", OLD): (
+        "-ERR Error running script (call to f_2218effcac8108416909801acfb39c080a85adfa): @user_script:1: "
+        "@user_script: 1: Unknown Redis command called from Lua script"
+    ),
+    ('EVAL \'return redis.call("incr", "l")\' 0', OLD): (
+        "-ERR Error running script (call to f_71f1d660c655cf124e8f11d073e798db04b1f442): @user_script:1: "
+        "WRONGTYPE Operation against a key holding the wrong kind of value"
+    ),
+    ("EVAL 'error(\"boom\")' 0", OLD): (
+        "-ERR Error running script (call to f_872b3fcb081448525c6141cdfa3df8374d30d162): @user_script:1: user_script:1: boom"
+    ),
+    ("EVAL 'return redis.call()' 0", "valkey-9.1"): (
+        "-ERR Please specify at least one argument for this call script: on @user_script:1."
+    ),
+    ("EVAL 'return redis.pcall({})' 0", "valkey-8.1+"): (
+        "-ERR Command arguments must be strings or integers"
+    ),
+    ('EVAL \'return redis.call("subscribe", "q")\' 0', "valkey-9.1"): (
+        "-ERR This Valkey command is not allowed from script script: on @user_script:1."
+    ),
+    ("EVAL 'return redis.log()' 0", "valkey-9.1"): (
+        "-ERR server.log() requires two arguments or more. script: on @user_script:1."
+    ),
+    ("EVAL 'return server.SERVER_NAME' 0", "valkey-8.1+"): "valkey",
+    ("EVAL 'return server.call(\"ECHO\", server.VALKEY_VERSION)' 0", "valkey-8.1"): "8.1.1",
 }
 """What real servers of these versions say, each in a conversation of its own."""
 
@@ -365,6 +397,7 @@ def test_a_version_checks_and_refuses_as_a_real_server(request_: str, versions: 
             client = RawClient((server.host, server.port))
             for before in ("SET far v PX 9223372036854775807",) * (request_ == "GET far"):
                 ask(client, before)
+            ask(client, "RPUSH l a")
             assert ask(client, request_) == TOLD[request_, versions], each.name
             client.close()
 

@@ -9,6 +9,7 @@ local rawpcall, rawxpcall, tostring, tonumber = pcall, xpcall, tostring, tonumbe
 local collect, gcinfo = collectgarbage, gcinfo
 local call, call_packed, collected = host.call, host.call_packed, host.collected
 local sha1hex, log, set_resp, acl_check = host.sha1hex, host.log, host.set_resp, host.acl_check
+local NO_WORDS, BAD_WORDS = host.no_words, host.bad_words
 local encode, forget = replies.encode, replies.forget
 local handler, watch, clean, globals = sandbox.handler, sandbox.watch, sandbox.clean, sandbox.globals
 local trimmed, enough = sandbox.trimmed, sandbox.enough
@@ -72,11 +73,11 @@ local function ask(...)
         return perform(call, ...)
     end
     if count == 0 then
-        return failure("Please specify at least one argument for this redis lib call"), true
+        return failure(NO_WORDS), true
     end
     local arguments = words(...)
     if not arguments then
-        return failure("Lua redis lib command arguments must be strings or integers"), true
+        return failure(BAD_WORDS), true
     end
     if count > MANY then return perform(call_packed, packed(arguments, count)) end
     return perform(call, unpack(arguments, 1, count))
@@ -86,6 +87,9 @@ local redis = {
     LOG_DEBUG = 0, LOG_VERBOSE = 1, LOG_NOTICE = 2, LOG_WARNING = 3,
     REDIS_VERSION = host.version, REDIS_VERSION_NUM = host.version_number,
 }
+if host.valkey ~= "" then
+    redis.VALKEY_VERSION, redis.VALKEY_VERSION_NUM, redis.SERVER_NAME = host.valkey, host.valkey_number, "valkey"
+end
 
 function redis.call(...)
     local value, is_error = ask(...)
@@ -142,9 +146,9 @@ function redis.setresp(...)
 end
 
 function redis.acl_check_cmd(...)
-    if select("#", ...) == 0 then raise("Please specify at least one argument for this redis lib call") end
+    if select("#", ...) == 0 then raise(NO_WORDS) end
     local arguments = words(...)
-    if not arguments then raise("Lua redis lib command arguments must be strings or integers") end
+    if not arguments then raise(BAD_WORDS) end
     local verdict = acl_check(arguments[1], arguments[2])
     if verdict == nil then raise("Invalid command passed to redis.acl_check_cmd()") end
     return verdict

@@ -507,6 +507,8 @@ local function publish(name, library)
     globals[name] = proxies[#proxies]
 end
 
+local function alias(name, other) globals[name] = globals[other] end
+
 publish("string", strings)
 publish("math", numbers)
 publish("table", chosen(table, "concat foreach foreachi getn insert maxn remove setn sort"))
@@ -553,7 +555,7 @@ local null = newproxy(true)
 getmetatable(null).__tostring = function() return "userdata: (nil)" end
 
 return {
-    null = null, publish = publish, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
+    null = null, publish = publish, alias = alias, see = see, absent = absent, readonly = readonly, globals = globals, environment = environment,
     handler = handler, watch = watch, clean = clean, adopt = adopt, natives = natives,
     wrong_type = wrong_type, bad_argument = bad_argument, enough = enough, trimmed = trimmed,
     check_killed = check_killed, take_turn = take_turn,
