@@ -6,6 +6,7 @@ directive that a misspelled name, or another program's name, probably means.
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import os
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from .engine.version import DEFAULT
 __all__ = [
     "NOT_SUPPORTED",
     "DirectiveValue",
+    "Seconds",
     "as_microseconds",
     "check_is_trio",
     "check_loop",
@@ -35,6 +37,9 @@ __all__ = [
 
 DirectiveValue: TypeAlias = str | int | float | os.PathLike[str]
 """The types of a directive's value as a keyword; True and False mean ``yes`` and ``no``."""
+
+Seconds: TypeAlias = float | Decimal | dt.timedelta
+"""How far ``fast_forward`` moves the time."""
 
 LOOPS: Final = ("poll", "streams")
 
@@ -227,15 +232,17 @@ def check_is_trio() -> None:
         ) from None
 
 
-def as_microseconds(seconds: float | Decimal) -> int:
+def as_microseconds(seconds: Seconds) -> int:
     """The argument of ``fast_forward``, in microseconds.
 
     Raises:
-        TypeError: it is not a number.
+        TypeError: it is neither a number nor a timedelta.
         ValueError: it is negative, too large, or NaN.
     """
+    if isinstance(seconds, dt.timedelta):
+        seconds = Decimal(seconds // dt.timedelta(microseconds=1)) / 1_000_000
     if not isinstance(seconds, Real | Decimal):
-        raise TypeError(f"fast_forward() takes a number of seconds, not {kind(seconds)}")
+        raise TypeError(f"fast_forward() takes a number of seconds or a timedelta, not {kind(seconds)}")
     if seconds != seconds or not 0 <= seconds <= FURTHEST:  # NaN does not equal itself
         raise ValueError(f"fast_forward() takes 0 to {FURTHEST} seconds, not {seconds}")
     return round(seconds * 1_000_000)

@@ -7,6 +7,7 @@ Only a ``FollowingClock`` reads what a test has put in their place.
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ __all__ = [
     "RealClock",
     "TrioClock",
     "chosen",
+    "time_until",
 ]
 
 
@@ -73,9 +75,13 @@ class TrioClock(trio.abc.Clock):
 
 
 HOW_TO_BEGIN: Final = (
-    "; to begin at a time of your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"
+    "; to begin at a date of your choice: "
+    "start(clock=miniredis.HeldClock(datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)))"
 )
 
+MICROSECOND: Final = dt.timedelta(microseconds=1)
+
+EPOCH: Final = dt.datetime.fromtimestamp(0, dt.UTC)
 
 EXPECTED: Final = "'held', 'follow', a miniredis.HeldClock or None"
 
@@ -130,21 +136,23 @@ class HeldClock:
 
     ``miniredis.start(clock="held")`` makes one that begins at the real time. To begin at another time::
 
-        moment = datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)
-        clock = HeldClock(Instant(wall=int(moment.timestamp()) * 1_000_000, monotonic=0))
+        clock = HeldClock(datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC))
 
     Args:
-        start: the time at which it begins, in microseconds; the real time if omitted.
+        start: the date at which it begins, with its time zone, or an ``Instant``; the real time if omitted.
 
     Raises:
-        TypeError: ``start`` is not an ``Instant``.
+        TypeError: ``start`` is neither.
+        ValueError: the date has no time zone.
     """
 
     stands_still = True
 
-    def __init__(self, start: Instant | None = None) -> None:
+    def __init__(self, start: Instant | dt.datetime | None = None) -> None:
+        if isinstance(start, dt.datetime):
+            start = Instant(wall=time_until("HeldClock", start, EPOCH) // MICROSECOND, monotonic=0)
         if start is not None and not isinstance(start, Instant):
-            raise TypeError(f"HeldClock() takes a miniredis.Instant, not {kind(start)}{HOW_TO_BEGIN}")
+            raise TypeError(f"HeldClock() takes a datetime or an Instant, not {kind(start)}{HOW_TO_BEGIN}")
         self._now = start or RealClock().now()
 
     def now(self) -> Instant:
@@ -179,3 +187,19 @@ def chosen(clock: ClockChoice) -> Clock:
     if not all(hasattr(clock, name) for name in ("now", "advance", "stands_still")):
         raise TypeError(f"clock must be {EXPECTED}, not {kind(clock)}{HOW_TO_BEGIN}")
     return clock
+
+
+def time_until(caller: str, moment: dt.datetime, now: dt.datetime) -> dt.timedelta:
+    """The time from now to a date that a caller was given.
+
+    Raises:
+        TypeError: it is not a date.
+        ValueError: it has no time zone, or it is over.
+    """
+    if not isinstance(moment, dt.datetime):
+        raise TypeError(f"{caller}() takes a datetime, not {kind(moment)}")
+    if moment.utcoffset() is None:
+        raise ValueError(f"{caller}() takes a date with a time zone (tzinfo=datetime.UTC), not {moment}")
+    if moment < now:
+        raise ValueError(f"{caller}() cannot move the time back from {now} to {moment}{HOW_TO_BEGIN}")
+    return moment - now

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import urllib.parse
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
+
+from .arguments import Seconds
+from .clock import time_until
 
 __all__ = ["Handle", "Place"]
 
@@ -53,6 +57,30 @@ class Handle:
             return f"unix://{user}{urllib.parse.quote(str(Path(self.unixsocket).absolute()))}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"redis://{user}{host}:{self.port}"
+
+    @property
+    def now(self) -> dt.datetime:
+        """The server's time in UTC, as the command TIME answers it."""
+        raise NotImplementedError
+
+    def fast_forward(self, seconds: Seconds) -> None:
+        """Moves the server's clock forward."""
+        raise NotImplementedError
+
+    def set_time(self, moment: dt.datetime) -> None:
+        """Moves the server's clock forward to a date, as ``fast_forward`` does.
+
+        A clock that is not held runs on from there. No clock goes back: for a date that is over, start a
+        server with ``HeldClock(date)``::
+
+            server.set_time(datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC))
+
+        Raises:
+            TypeError: it is not a ``datetime``.
+            ValueError: it has no time zone, or is over by the server's clock.
+            RuntimeError: as ``fast_forward``.
+        """
+        self.fast_forward(time_until("set_time", moment, self.now))
 
     def _password(self) -> str:
         """What clients have to give; empty if they need not."""

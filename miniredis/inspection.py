@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,14 +13,21 @@ from .recordings import Recording
 
 if TYPE_CHECKING:
     from .engine.keyspace import Database, Keyspace
+    from .engine.session import Session
     from .engine.waiting import Waiter
     from .tick_runner import TickRunner
 
-__all__ = ["BlockedClient", "Inspected", "Snapshot"]
+__all__ = ["BlockedClient", "ConnectedClient", "Inspected", "Snapshot"]
 
 OWN_THREAD: Final = (
     "the server runs on this very thread, so nothing can happen while it waits; "
     "call wait_until on another thread (trio.to_thread.run_sync)"
+)
+
+
+OF_EVENT_LOOP: Final = (
+    "\nthe tasks of the event loop on this thread stood still meanwhile; "
+    "use await asyncio.to_thread(server.wait_until, condition)"
 )
 
 
@@ -38,6 +46,22 @@ class BlockedClient(NamedTuple):
     name: str
     command: str
     keys: tuple[bytes, ...]
+    database: int
+
+
+class ConnectedClient(NamedTuple):
+    """A client that is connected.
+
+    Attributes:
+        id: its number (CLIENT ID).
+        name: its name (CLIENT SETNAME); empty if it has none.
+        command: its last command in lower case; empty if it has sent none.
+        database: the number of the database that it has selected.
+    """
+
+    id: int
+    name: str
+    command: str
     database: int
 
 
@@ -87,6 +111,19 @@ class Inspected(Assertions):
             raise ValueError("the snapshot is of a server with another number of databases")
         self._runner.act_between_commands(lambda now: self._runner.engine.replace_keys(keyspace, now))
 
+    def connected_clients(self) -> list[ConnectedClient]:
+        """The clients that are connected, those that have connected first at the beginning.
+
+        Those of ``client`` and ``async_client`` are among them from their first command on. Replicas are not.
+        """
+        with self._runner.lock:
+            sessions = [*self._runner.engine.sessions.values()]
+            return [
+                ConnectedClient(each.id, name_of(each), command_of(each), each.db.index)
+                for each in sessions
+                if each.replica is None
+            ]
+
     def blocked_clients(self, key: str | bytes | None = None) -> list[BlockedClient]:
         """The clients that wait in a command, those that have waited longest first.
 
@@ -104,6 +141,10 @@ class Inspected(Assertions):
         So a test need not sleep::
 
             server.wait_until(lambda: server.blocked_clients("jobs"))
+            server.wait_until(lambda: len(server.connected_clients()) == 3)
+
+        On the thread of an event loop, the loop's tasks stand still meanwhile: there, await it on another
+        thread with ``asyncio.to_thread(server.wait_until, condition)``, or ``anyio.to_thread.run_sync``.
 
         Args:
             condition: returns something true when it holds. It may use this server, and must not block.
@@ -121,9 +162,10 @@ class Inspected(Assertions):
         if not runner.wait_for(condition, timeout):
             if not runner.is_open:
                 raise RuntimeError("the server has stopped")
-            connected = len(runner.engine.sessions)
+            connected = len(self.connected_clients())
             blocked = "".join(f"\n  {each}" for each in self.blocked_clients()) or " none"
-            raise TimeoutError(f"waited {timeout:g} s; {connected} clients are connected; blocked:{blocked}")
+            told = f"waited {timeout:g} s; {connected} clients are connected; blocked:{blocked}"
+            raise TimeoutError(told + (OF_EVENT_LOOP if is_in_event_loop() else ""))
 
     def record(self) -> Recording:
         """Records every request and its reply from now on, until ``stop`` or the end of a ``with`` block.
@@ -147,7 +189,18 @@ class Inspected(Assertions):
 
 def as_blocked(waiter: Waiter) -> BlockedClient:
     session = waiter.session
-    command = session.last_command.name.decode() if session.last_command else ""
-    return BlockedClient(
-        session.id, session.name.decode(errors="replace"), command, waiter.keys, waiter.database
-    )
+    return BlockedClient(session.id, name_of(session), command_of(session), waiter.keys, waiter.database)
+
+
+def name_of(session: Session) -> str:
+    return session.name.decode(errors="replace")
+
+
+def command_of(session: Session) -> str:
+    return session.last_command.name.decode() if session.last_command else ""
+
+
+def is_in_event_loop() -> bool:
+    """Whether this thread runs an event loop of asyncio, whose tasks stand still while it waits."""
+    running = getattr(sys.modules.get("asyncio"), "_get_running_loop", lambda: None)
+    return running() is not None

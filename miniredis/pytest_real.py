@@ -21,7 +21,7 @@ from conformance.targets import NotInstalledError, Target, target_named
 from .assertions import Assertions
 from .contents import Entry
 from .handle import Place
-from .inspection import BlockedClient
+from .inspection import BlockedClient, ConnectedClient
 from .remote import RemoteServer
 
 if TYPE_CHECKING:
@@ -196,6 +196,15 @@ class RealServer(RemoteServer, Assertions):
         if key is not None:
             skip("it does not tell on which key a client is blocked; ask for blocked_clients() without a key")
         return [as_blocked(each) for each in self._own.client_list() if "b" in each["flags"]]
+
+    def connected_clients(self) -> list[ConnectedClient]:
+        """As ``Server.connected_clients``, without the client of this handle."""
+        own = self._own.client_id()
+        return [
+            ConnectedClient(int(each["id"]), each["name"], each["cmd"], int(each["db"]))
+            for each in self._own.client_list()
+            if int(each["id"]) != own and "S" not in each["flags"]
+        ]
 
     def _who_is_there(self) -> str:
         return "".join(f"\n  {each}" for each in self._own.client_list())

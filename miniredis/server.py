@@ -7,13 +7,20 @@ import datetime as dt
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import trio
 
-from .arguments import DirectiveValue, as_microseconds, check_is_trio, check_loop, checked_config, kind
+from .arguments import (
+    DirectiveValue,
+    Seconds,
+    as_microseconds,
+    check_is_trio,
+    check_loop,
+    checked_config,
+    kind,
+)
 from .clock import Clock, ClockChoice, chosen
 from .engine import Config, ConfigurationError, Engine
 from .forks import leave_to_parent_on_fork
@@ -106,7 +113,7 @@ class Server(Handle, Inspected):
         wall = self._runner.clock.now().wall
         return dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(microseconds=wall)
 
-    def fast_forward(self, seconds: float | Decimal) -> None:
+    def fast_forward(self, seconds: Seconds) -> None:
         """Moves the server's clock forward: keys expire, blocked clients time out, TIME answers the new time.
 
         All events that are due on the way happen in order, each at its own time. When the call returns, the
@@ -116,10 +123,11 @@ class Server(Handle, Inspected):
             server.fast_forward(60)  # a minute
 
         Args:
-            seconds: from 0 to 10,000,000,000 (about 317 years); fractions count, down to a microsecond.
+            seconds: from 0 to 10,000,000,000 (about 317 years); fractions count, down to a microsecond. Or a
+                ``datetime.timedelta``.
 
         Raises:
-            TypeError: ``seconds`` is not a number.
+            TypeError: ``seconds`` is neither a number nor a timedelta.
             ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
             RuntimeError: the server has stopped, or runs in the process that this one was forked from.
         """

@@ -9,15 +9,14 @@ import secrets
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 import trio
 
-from .arguments import DirectiveValue, as_microseconds, check_loop, checked_config, kind
-from .clock import ClockChoice, TrioClock, chosen
+from .arguments import DirectiveValue, Seconds, as_microseconds, check_loop, checked_config, kind
+from .clock import ClockChoice, TrioClock, chosen, time_until
 from .engine import Engine
 from .local import LocalSocket
 from .process import dial
@@ -76,7 +75,7 @@ class GroupedServer(Server):
         """The server whose replica it is; None if it has no master."""
         raise NotImplementedError
 
-    def fast_forward(self, seconds: float | Decimal) -> None:
+    def fast_forward(self, seconds: Seconds) -> None:
         """Moves the clock of the whole group forward: there is one for all."""
         self.group.fast_forward(seconds)
 
@@ -180,12 +179,16 @@ class Group(Generic[Member]):
         """The time of all servers in UTC."""
         return self._servers[0].now
 
-    def fast_forward(self, seconds: float | Decimal) -> None:
+    def fast_forward(self, seconds: Seconds) -> None:
         """Moves the clock of all servers forward, as ``Server.fast_forward`` does that of one.
 
         When the call returns, replicas have what time has brought to their primaries.
         """
         self._call(self._advance, as_microseconds(seconds))
+
+    def set_time(self, moment: dt.datetime) -> None:
+        """Moves the clock of all servers forward to a date, as ``Server.set_time`` does that of one."""
+        self.fast_forward(time_until("set_time", moment, self.now))
 
     def stop(self) -> None:
         """Stops all servers; returns when all sockets are closed. May be called more than once."""

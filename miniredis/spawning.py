@@ -15,17 +15,16 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from .arguments import DirectiveValue, check_loop, checked_config
+from .arguments import DirectiveValue, Seconds, check_loop, checked_config
 from .assertions import Assertions
 from .clock import ClockChoice, HeldClock, chosen
 from .contents import Entry
 from .forks import leave_to_parent_on_fork
 from .handle import Place
-from .inspection import BlockedClient, Snapshot
+from .inspection import BlockedClient, ConnectedClient, Snapshot
 from .recordings import Call, Recording
 from .remote import RemoteServer
 from .rules import Faults, Rule
@@ -349,7 +348,7 @@ class SpawnedServer(RemoteServer, Assertions):
         time: dt.datetime = self._ask("now")
         return time
 
-    def fast_forward(self, seconds: float | Decimal) -> None:
+    def fast_forward(self, seconds: Seconds) -> None:
         """As ``Server.fast_forward``."""
         self._ask("fast_forward", seconds)
 
@@ -377,6 +376,11 @@ class SpawnedServer(RemoteServer, Assertions):
         if not isinstance(snapshot, RemoteSnapshot) or snapshot.child is not self._child:
             raise ValueError("a server in another process restores only its own snapshots")
         self._ask("restore", Reference(snapshot.number))
+
+    def connected_clients(self) -> list[ConnectedClient]:
+        """As ``Server.connected_clients``."""
+        clients: list[ConnectedClient] = self._ask("connected_clients")
+        return clients
 
     def blocked_clients(self, key: str | bytes | None = None) -> list[BlockedClient]:
         """As ``Server.blocked_clients``."""

@@ -4,8 +4,8 @@
 
 Clients of one ``FakeServer`` share their data. Without ``server=``, those with the same ``host`` and ``port``
 do, and a client that names neither has data of its own. ``FakeValkey`` and its kin are here as well, if the
-package ``valkey`` is installed. ``NotImplementedError`` is raised for what is not here: versions other than
-Redis 7.0, other servers, and Lua modules that Redis does not have.
+package ``valkey`` is installed. ``NotImplementedError`` is raised for what is not here: versions that
+miniredis does not have, ``server_type="dragonfly"``, and Lua modules that Redis does not have.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Collection, Mapping
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import redis
 import redis.asyncio
@@ -26,19 +26,25 @@ from redis.retry import Retry
 from ..clients import AsyncLocalConnection, LocalConnection
 from ..direct import Direct
 from ..embedded import start
+from ..engine.version import VERSIONS
 from ..local import LocalSocket
 from ..local_async import AsyncPipe
 
 __all__ = [
     "FakeAsyncConnection",
     "FakeAsyncRedis",
+    "FakeAsyncRedisConnection",
     "FakeConnection",
     "FakeRedis",
+    "FakeRedisConnection",
     "FakeServer",
     "FakeStrictRedis",
     "TcpFakeServer",
     "aioredis",
 ]
+
+Version: TypeAlias = tuple[int, ...] | str | int | None
+"""How fakeredis names a version."""
 
 UNREACHABLE: Final = "this server is not connected (connected=False)"
 
@@ -51,13 +57,36 @@ OF_SOCKETS: Final = frozenset(
 """Options of redis-py's connections that those without a socket lack, beside all that begin with ``ssl``."""
 
 
-def check(version: Any, server_type: str, lua_modules: Collection[str]) -> None:
-    """Raises ``NotImplementedError`` for what is not to be had here."""
-    numbers = (version,) if isinstance(version, int) else version
-    if numbers is not None and (not numbers or int(numbers[0]) != 7):
-        raise NotImplementedError(f"miniredis answers as Redis 7.0.15 does, and not as version {version!r}")
-    if server_type != "redis":
-        raise NotImplementedError(f"miniredis answers as redis-server does, and not as {server_type!r}")
+SHORT: Final = {
+    "": "7.0",
+    "6": "6.2",
+    "7": "7.0",
+    "8": "8.0",
+    "valkey-": "valkey-8.1",
+    "valkey-8": "valkey-8.1",
+    "valkey-9": "valkey-9.1",
+}
+"""What a version without its minor number stands for."""
+
+
+def version_for(version: Version, server_type: str) -> str:
+    """What ``miniredis.start`` calls a version, of which only the first two numbers count.
+
+    Raises:
+        NotImplementedError: miniredis does not answer as that one.
+    """
+    words = str(version or "").split(".") if not isinstance(version, tuple) else [*map(str, version)]
+    name = {"redis": "", "valkey": "valkey-"}.get(server_type, f"{server_type}-") + ".".join(words[:2])
+    name = SHORT.get(name, name)
+    if name not in VERSIONS:
+        raise NotImplementedError(
+            f"miniredis does not answer as version {version!r} of {server_type}, but as {', '.join(VERSIONS)}"
+        )
+    return name
+
+
+def check_modules(lua_modules: Collection[str]) -> None:
+    """Raises ``NotImplementedError`` for modules that scripts do not have."""
     if unknown := set(lua_modules) - LUA_MODULES:
         raise NotImplementedError(f"scripts have {', '.join(sorted(LUA_MODULES))}, and not {sorted(unknown)}")
 
@@ -66,8 +95,8 @@ class FakeServer:
     """A server without clients; it ends when nobody refers to it any more.
 
     Args:
-        version: None or 7: the server is a Redis 7.0.
-        server_type: ``"redis"``.
+        version: such as ``6``, ``"7.4"`` or ``(8, 0)``; None for the usual one, 7.0 or Valkey 8.1.
+        server_type: ``"redis"`` or ``"valkey"``.
         config: directives of redis.conf.
 
     Attributes:
@@ -75,26 +104,28 @@ class FakeServer:
         stop: ends it; may be called more than once.
     """
 
-    _by_address: ClassVar[dict[tuple[Any, Any], FakeServer]] = {}
+    _by_address: ClassVar[dict[tuple[Any, ...], FakeServer]] = {}
 
     def __init__(
-        self, version: Any = None, server_type: str = "redis", config: Mapping[Any, Any] | None = None
+        self, version: Version = None, server_type: str = "redis", config: Mapping[Any, Any] | None = None
     ) -> None:
-        check(version, server_type, ())
         self.connected = True
         directives: dict[str, Any] = {
             text(name).replace("-", "_"): text(value) for name, value in (config or {}).items()
         }
-        server = start(**directives)
+        server = start(version=version_for(version, server_type), **directives)
         self._runner = server._runner
         self.stop = weakref.finalize(self, server.stop)
 
     @classmethod
-    def at(cls, host: Any, port: Any) -> FakeServer:
-        """The server that all clients with this address share."""
-        if (host, port) not in cls._by_address:
-            cls._by_address[host, port] = cls()
-        return cls._by_address[host, port]
+    def at(
+        cls, options: Mapping[str, Any], version: Version = None, server_type: str = "redis"
+    ) -> FakeServer:
+        """The server that clients with this address share, if they ask for the same version."""
+        address = (*map(options.get, ("path", "host", "port")), version_for(version, server_type))
+        if address not in cls._by_address:
+            cls._by_address[address] = cls(version, server_type)
+        return cls._by_address[address]
 
     def check_connected(self, error: type[Exception] = redis.ConnectionError) -> None:
         """Raises an error if clients cannot reach it."""
@@ -104,6 +135,12 @@ class FakeServer:
 
 def text(word: Any) -> str:
     return word.decode() if isinstance(word, bytes) else str(word)
+
+
+def server_for(server: FakeServer | None, options: dict[str, Any], server_type: str = "redis") -> FakeServer:
+    """The server of a connection; takes its version out of the options."""
+    version, server_type = options.pop("version", None), options.pop("server_type", server_type)
+    return server or FakeServer.at(options, version, server_type)
 
 
 class Plugged:
@@ -127,7 +164,7 @@ class FakeConnection(Plugged, LocalConnection):
     """redis-py's connection to a ``FakeServer``, for a pool of your own."""
 
     def __init__(self, *, server: FakeServer | None = None, **options: Any) -> None:
-        self._server = server or FakeServer.at(options.get("host"), options.get("port"))
+        self._server = server_for(server, options)
         connect = partial(LocalSocket, self._server._runner)
         super().__init__(connect=connect, **without_sockets(options))
 
@@ -136,7 +173,7 @@ class FakeAsyncConnection(Plugged, AsyncLocalConnection):
     """The same for asyncio."""
 
     def __init__(self, *, server: FakeServer | None = None, **options: Any) -> None:
-        self._server = server or FakeServer.at(options.get("host"), options.get("port"))
+        self._server = server_for(server, options)
         connect = partial(AsyncPipe, self._server._runner)
         super().__init__(connect=connect, **without_sockets(options))
 
@@ -149,14 +186,8 @@ def without_sockets(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def reroute(pool: Any, connection_class: type, server: FakeServer | None, *, is_named: bool) -> None:
-    """Has redis-py's pool connect to a fake server."""
-    options = pool.connection_kwargs
-    server = server or options.get("server")
-    if server is None:
-        server = FakeServer.at(options.get("host"), options.get("port")) if is_named else FakeServer()
-    pool.connection_class = connection_class
-    pool.connection_kwargs = {**without_sockets(options), "server": server}
+ADDRESS: Final = frozenset({"host", "port", "unix_socket_path", "connection_pool"})
+"""Options of redis-py's clients that say where the server is."""
 
 
 class Fake:
@@ -164,8 +195,8 @@ class Fake:
 
     Args:
         server: the server; without it, the one of ``host`` and ``port``, or one of its own.
-        version: None or 7: the server is a Redis 7.0.
-        server_type: ``"redis"``.
+        version: as of ``FakeServer``; only without ``server``.
+        server_type: likewise.
         lua_modules: of ``cjson``, ``cmsgpack``, ``struct`` and ``bit``, which scripts have in any case.
         connected: False makes each command raise ``redis.ConnectionError``; only without ``server``.
     """
@@ -173,26 +204,43 @@ class Fake:
     connection_pool: Any
     _connection_class: ClassVar[type]
     _never: ClassVar[Any]  # tries nothing twice: a server in this process does not come back by itself
+    _server_type = "redis"
 
     def __init__(
         self,
         *arguments: Any,
         server: FakeServer | None = None,
-        version: Any = None,
-        server_type: str = "redis",
+        version: Version = None,
+        server_type: str | None = None,
         lua_modules: Collection[str] | None = None,
         connected: bool = True,
         **options: Any,
     ) -> None:
-        check(version, server_type, lua_modules or ())
+        own: dict[str, Any] = {
+            "server": server,
+            "version": version,
+            "server_type": server_type or self._server_type,
+            "lua_modules": lua_modules,
+            "connected": connected,
+        }
         if "connection_pool" not in options:
             options.setdefault("retry", self._never)
         super().__init__(*arguments, **options)
         if not issubclass(self.connection_pool.connection_class, self._connection_class):
-            is_named = bool(arguments or {"host", "port", "connection_pool"} & options.keys())
-            reroute(self.connection_pool, self._connection_class, server, is_named=is_named)
-            if not connected:
-                self.connection_pool.connection_kwargs["server"].connected = False
+            self._reroute(own, is_named=bool(arguments or ADDRESS & options.keys()))
+
+    def _reroute(self, own: dict[str, Any], *, is_named: bool) -> None:
+        """Has redis-py's pool connect to a fake server; ``from_url`` has left options of ours in the pool."""
+        pool = self.connection_pool
+        given = pool.connection_kwargs
+        own.update({name: given.pop(name) for name in own.keys() & given.keys()})
+        check_modules(own["lua_modules"] or ())
+        kind = own["version"], own["server_type"]
+        server = own["server"] or (FakeServer.at(given, *kind) if is_named else FakeServer(*kind))
+        pool.connection_class = self._connection_class
+        pool.connection_kwargs = {**without_sockets(given), "server": server}
+        if not own["connected"]:
+            server.connected = False
 
 
 class FakeRedis(Fake, redis.Redis):
@@ -210,6 +258,7 @@ class FakeAsyncRedis(Fake, redis.asyncio.Redis):  # type: ignore[misc]  # redis-
 
 
 FakeStrictRedis = FakeRedis
+FakeRedisConnection, FakeAsyncRedisConnection = FakeConnection, FakeAsyncConnection
 
 aioredis: Final = SimpleNamespace(
     FakeConnection=FakeAsyncConnection, FakeRedis=FakeAsyncRedis, FakeServer=FakeServer
@@ -222,8 +271,8 @@ class TcpFakeServer:
 
     Args:
         server_address: the host and the port; 0 for a free one.
-        server_type: ``"redis"``.
-        server_version: None or 7: the server is a Redis 7.0.
+        server_type: ``"redis"`` or ``"valkey"``.
+        server_version: as of ``FakeServer``.
 
     Attributes:
         fake_server: the server, for clients of this process.
@@ -231,7 +280,7 @@ class TcpFakeServer:
     """
 
     def __init__(
-        self, server_address: tuple[Any, int], *, server_type: str = "redis", server_version: Any = None
+        self, server_address: tuple[Any, int], *, server_type: str = "redis", server_version: Version = None
     ) -> None:
         host, port = server_address
         config = {"bind": host, "port": port}

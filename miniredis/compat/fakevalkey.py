@@ -1,4 +1,4 @@
-"""``FakeValkey`` and its kin: valkey-py's clients on the servers of ``fakeredis``, which are Redis 7.0.
+"""``FakeValkey`` and its kin: valkey-py's clients on the servers of ``fakeredis``, a Valkey 8.1 by default.
 
 Import them from ``miniredis.compat.fakeredis``; they need the package ``valkey``.
 """
@@ -18,7 +18,7 @@ from valkey.retry import Retry
 from ..clients import PLACE, pieces_of
 from ..local import LocalSocket
 from ..local_async import AsyncPipe
-from .fakeredis import Fake, FakeServer, without_sockets
+from .fakeredis import Fake, FakeServer, server_for, without_sockets
 
 __all__ = [
     "FakeAsyncValkey",
@@ -33,7 +33,7 @@ class OnServer:
     """What the connections for threads and for asyncio share: their server, and how they speak of it."""
 
     def __init__(self, *, server: FakeServer | None = None, **options: Any) -> None:
-        self._server = server or FakeServer.at(options.get("host"), options.get("port"))
+        self._server = server_for(server, options, "valkey")
         super().__init__(**without_sockets(options))
 
     def _check(self) -> None:
@@ -83,6 +83,7 @@ class FakeValkey(Fake, valkey.Valkey):
     """``valkey.Valkey`` on a ``FakeServer``."""
 
     _connection_class = FakeValkeyConnection
+    _server_type = "valkey"
     _never = Retry(NoBackoff(), 0)
 
 
@@ -90,6 +91,7 @@ class FakeAsyncValkey(Fake, valkey.asyncio.Valkey):  # type: ignore[misc]  # val
     """``valkey.asyncio.Valkey`` on a ``FakeServer``."""
 
     _connection_class = FakeAsyncValkeyConnection
+    _server_type = "valkey"
     _never = AsyncRetry(NoBackoff(), 0)
 
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -103,11 +104,55 @@ def test_the_names_of_fakeredis_for_asyncio_are_the_same_clients() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"version": (6,)}, {"version": 8}, {"server_type": "valkey"}, {"lua_modules": {"socket"}}]
+    "options",
+    [
+        {"version": (5,)},
+        {"version": "8.9"},
+        {"server_type": "dragonfly"},
+        {"server_type": "valkey", "version": (8, 0)},
+        {"lua_modules": {"socket"}},
+    ],
 )
 def test_what_is_not_here_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(NotImplementedError, match="not"):
-        FakeRedis(**options)
+    makers: list[Any] = [FakeRedis, partial(FakeRedis.from_url, "redis://refused.example")]
+    for make in makers:
+        with pytest.raises(NotImplementedError, match="not"):
+            make(**options)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, "7.0.15"),
+        ({"version": 6}, "6.2.14"),
+        ({"version": "6.0"}, "6.0.16"),
+        ({"version": (7,)}, "7.0.15"),
+        ({"version": "7.4.1"}, "7.4.1"),
+        ({"version": (8,)}, "8.0.2"),
+        ({"server_type": "valkey"}, "8.1.1"),
+        ({"server_type": "valkey", "version": (9, 1)}, "9.1.2"),
+    ],
+)
+def test_a_server_is_of_the_version_that_is_asked_for(asked: dict[str, Any], expected: str) -> None:
+    pool = redis.ConnectionPool(connection_class=fakeredis.FakeConnection, **asked)
+    clients: list[Any] = [
+        FakeRedis(**asked),
+        FakeRedis(server=FakeServer(**asked)),
+        FakeRedis.from_url("redis://one.example", **asked),
+        FakeRedis(connection_pool=pool),
+    ]
+    for client in clients:
+        told = client.info("server")
+        assert told.get("valkey_version", told["redis_version"]) == expected
+
+
+def test_clients_of_one_address_that_ask_for_different_versions_have_different_servers() -> None:
+    FakeRedis(host="both.example", version=(8,)).set("k", "v")
+    assert FakeRedis(host="both.example", version="8.0").get("k") == b"v"
+    assert FakeRedis(host="both.example").get("k") is None
+    FakeRedis(unix_socket_path="/one").set("k", "v")
+    assert FakeRedis(unix_socket_path="/other").get("k") is None
+    assert FakeRedis(unix_socket_path="/one").get("k") == b"v"
 
 
 def test_what_is_asked_for_and_is_here_is_accepted() -> None:
@@ -147,7 +192,7 @@ def test_clients_of_valkey_are_clients_of_the_same_servers() -> None:
     assert fakeredis.FakeStrictValkey(server=server).blpop("jobs", timeout=1) == (b"jobs", b"b")
     with one.pipeline() as pipe:
         assert pipe.set("k", "v").get("k").execute() == [True, "v"]
-    assert fakeredis.FakeValkey().get("k") is None
+    assert fakeredis.FakeValkey().info("server")["valkey_version"] == "8.1.1"
     assert fakeredis.FakeValkey.from_url("valkey://v.example:7/1").set("k", "v")
     assert fakeredis.FakeValkey(host="v.example", port=7, db=1).get("k") == b"v"
     server.connected = False
@@ -177,8 +222,9 @@ def test_a_tcp_server_serves_until_it_is_closed() -> None:
         thread.join()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(server.server_address)
-    with pytest.raises(NotImplementedError, match="not as version"):
-        fakeredis.TcpFakeServer(("127.0.0.1", 0), server_version=(8, 0))
+    with fakeredis.TcpFakeServer(("127.0.0.1", 0), server_version=(8, 0)) as server:
+        info: Any = FakeRedis(server=server.fake_server).info("server")
+        assert info["redis_version"] == "8.0.2"
 
 
 def test_a_name_that_is_not_there_is_told() -> None:
