@@ -457,3 +457,10 @@ def with_address(url: str, options: dict[str, Any], retry: Any) -> dict[str, Any
         found = {name: value for name, value in found.items() if name not in WHO_IT_IS}
     never = {} if BESIDE_THE_POINT & options.keys() else {"retry": retry}
     return {**never, **found, **options}
+
+
+def close_afterwards(client: redis.asyncio.Redis) -> None:
+    """Closes a client whose event loop has ended, or does not run at the moment."""
+    loop = asyncio.new_event_loop()
+    with contextlib.closing(loop), contextlib.suppress(RuntimeError):  # a socket belongs to its own loop
+        loop.run_until_complete(client.aclose())

@@ -6,10 +6,12 @@ import datetime as dt
 import urllib.parse
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from .arguments import Seconds
 from .clock import time_until
+
+if TYPE_CHECKING:
+    from .arguments import Seconds
 
 __all__ = ["Handle", "Place"]
 
@@ -63,9 +65,10 @@ class Handle:
         """The server's time in UTC, as the command TIME answers it."""
         raise NotImplementedError
 
-    def fast_forward(self, seconds: Seconds) -> None:
-        """Moves the server's clock forward."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def fast_forward(self, seconds: Seconds) -> None:
+            """Moves the server's clock forward; a real server has no such method."""
 
     def set_time(self, moment: dt.datetime) -> None:
         """Moves the server's clock forward to a date, as ``fast_forward`` does.

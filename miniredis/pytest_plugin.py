@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    import redis
+    import redis.asyncio
 
     from .clock import ClockChoice
     from .clusters import Cluster
@@ -255,3 +255,16 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 
     with redis.Redis.from_url(redis_url) as client:
         yield client
+
+
+@pytest.fixture
+def async_redis_client(miniredis_server: EmbeddedServer) -> Iterator[redis.asyncio.Redis]:
+    """A ``redis.asyncio.Redis`` client of ``miniredis_server``, closed after the test.
+
+    It works in whichever event loop the test runs: of pytest-asyncio, of AnyIO, or of ``asyncio.run``.
+    """
+    from .clients import close_afterwards
+
+    client = miniredis_server.async_client()
+    yield client
+    close_afterwards(client)

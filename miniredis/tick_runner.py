@@ -150,7 +150,6 @@ class TickRunner:
             session.address = b"127.0.0.1:%d" % session.id
             session.local_address = b"127.0.0.1:%b" % engine.config["port"].encode()
         self.log.log(VERBOSE, "client %d connected from %s", session.id, session.address.decode())
-        self._tell_observers()
         return session
 
     def attach(self, session: Session, outlet: Outlet) -> None:
@@ -162,7 +161,6 @@ class TickRunner:
         if self._outlets.pop(session, None) is not None:
             self.engine.disconnect(session, now)
             self.log.log(VERBOSE, "client %d disconnected", session.id)
-            self._tell_observers()
 
     def disconnect_soon(self, session: Session) -> None:
         """Ends a client's session at the next tick; from any thread, also in the middle of a tick."""
@@ -274,7 +272,7 @@ class TickRunner:
             self.tick_with(act)
 
     def wait_for(self, condition: Callable[[], object], seconds: float) -> bool:
-        """Waits on another thread until a condition holds; looks after each tick, and as clients come and go.
+        """Waits on another thread until a condition holds, which is looked at after each tick.
 
         Returns:
             Whether it holds; False also once the server has stopped.
@@ -286,10 +284,6 @@ class TickRunner:
                 return self.is_open and bool(condition())
             finally:
                 self._observers -= 1
-
-    def _tell_observers(self) -> None:
-        if self._observers:
-            self._ticked.notify_all()
 
     def tick_with(self, act: Callable[[Instant], None]) -> None:
         """Runs a whole tick that does something with the engine; nothing once stopped."""

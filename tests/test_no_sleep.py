@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HELPERS = {"sleep", "pause"}
-"""Functions that wait for a time: those of ``time``, asyncio and Trio, and the one of ``tests/pressure/loops.py``."""
+"""Functions that wait for a time: those of ``time``, asyncio and Trio, and the one of ``tests/pressure/loops.py``.
+
+A method named ``pause`` is none: it has something else pause, such as a server.
+"""
 
 UNTIL_CANCELLED = 10
 """Seconds from which on a sleep is there to be cancelled."""
@@ -28,7 +31,7 @@ def naps(tree: ast.AST, is_in_loop: bool = False) -> Iterator[ast.Call]:
 
 
 def is_nap(call: ast.Call) -> bool:
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = getattr(call.func, "id", "") or getattr(call.func, "attr", "").replace("pause", "")
     match call.args:
         case [ast.Constant(value=int() | float() as seconds)]:
             return name in HELPERS and 0 < seconds < UNTIL_CANCELLED
@@ -55,6 +58,7 @@ def test():
             await pause()
     sleep(seconds)
     trio.sleep(0)
+    server.pause(1)
     asyncio.sleep(10)
 """
     assert [nap.lineno for nap in naps(ast.parse(text))] == [3, 7, 8]

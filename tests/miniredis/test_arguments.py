@@ -48,7 +48,7 @@ WRONG_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"requirepass": b"x"}, TypeError, "start(): requirepass must be a str, int, float, bool or path, not bytes"),
     ({"loop": "epoll"}, ValueError, "start(): loop must be 'poll', 'streams' or None, not 'epoll'"),
     ({"clock": "stopped"}, ValueError, "clock must be 'held', 'follow', a miniredis.HeldClock or None, not 'stopped'"),
-    ({"clock": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}, TypeError, "clock must be 'held', 'follow', a miniredis.HeldClock or None, not datetime.datetime; to begin at a time of your choice: HeldClock(Instant(wall=microseconds_since_1970, monotonic=0))"),
+    ({"clock": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}, TypeError, "clock must be 'held', 'follow', a miniredis.HeldClock or None, not datetime.datetime; to begin at a date of your choice: start(clock=miniredis.HeldClock(datetime.datetime(2024, 2, 29, tzinfo=datetime.UTC)))"),
     ({"engine": "x"}, TypeError, "start(): engine must be a miniredis.Engine, not str"),
     ({"engine": miniredis.Engine(), "port": 1, "databases": 2}, TypeError, "start() got engine and port and databases: engine has all directives already, so give it alone"),
 ]  # fmt: skip
@@ -134,7 +134,9 @@ def test_config_names_the_directive_that_is_wrong(
 
 
 def test_a_held_clock_refuses_a_start_that_is_not_an_instant() -> None:
-    with pytest.raises(TypeError, match=r"^HeldClock\(\) takes a miniredis.Instant, not int; to begin at "):
+    with pytest.raises(
+        TypeError, match=r"^HeldClock\(\) takes a datetime or an Instant, not int; to begin at "
+    ):
         miniredis.HeldClock(5)  # type: ignore[arg-type]
 
 
@@ -164,8 +166,8 @@ def test_the_error_names_the_bind_directive_when_no_address_can_be_listened_on()
 @pytest.mark.parametrize(
     ("seconds", "kind", "message"),
     [
-        ("1", TypeError, "takes a number of seconds, not str"),
-        (dt.timedelta(seconds=1), TypeError, "takes a number of seconds, not datetime.timedelta"),
+        ("1", TypeError, "takes a number of seconds or a timedelta, not str"),
+        (dt.timedelta(seconds=-1), ValueError, "takes 0 to 10000000000 seconds, not -1"),
         (-1, ValueError, "takes 0 to 10000000000 seconds, not -1"),
     ],
 )

@@ -6,6 +6,7 @@ import datetime as dt
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 import pytest
 import redis
@@ -53,6 +54,50 @@ def test_fast_forward_moves_time_ttl_age_and_idle_time(
     assert b" age=1 " in client.command("CLIENT", "INFO")
     assert client.command("OBJECT", "IDLETIME", "k") == b":1\r\n"
     assert server.now.microsecond == 500_000
+
+
+def test_a_clock_begins_at_a_date_and_is_set_to_others() -> None:
+    leap_day = dt.datetime(2024, 2, 29, tzinfo=dt.UTC)
+    with miniredis.start(clock=miniredis.HeldClock(leap_day)) as server, server.client() as client:
+        assert server.now == leap_day
+        client.set("offer", "50%", exat=leap_day + dt.timedelta(days=2))
+        server.fast_forward(dt.timedelta(days=1, microseconds=1))
+        assert server.now == leap_day + dt.timedelta(days=1, microseconds=1)
+        server.set_time(dt.datetime(2024, 3, 2, 2, tzinfo=dt.timezone(dt.timedelta(hours=2))))
+        assert client.time() == (int(dt.datetime(2024, 3, 2, tzinfo=dt.UTC).timestamp()), 0)
+        assert client.get("offer") == b"50%"
+        server.set_time(server.now + dt.timedelta(milliseconds=1))
+        assert client.get("offer") is None
+
+
+def test_a_real_clock_runs_on_from_the_date_that_it_is_set_to() -> None:
+    with miniredis.start() as server:
+        far = server.now + dt.timedelta(days=400)
+        server.set_time(far)
+        reached = server.now
+        assert far <= reached
+        until(lambda: server.now > reached)
+
+
+@pytest.mark.parametrize(
+    ("moment", "error", "told"),
+    [
+        (dt.datetime(2001, 1, 1, tzinfo=dt.UTC), ValueError, r"back from 2023-11-14 .*to begin at a date"),
+        (dt.datetime(2030, 1, 1), ValueError, r"a date with a time zone \(tzinfo=datetime.UTC\)"),
+        (1_700_000_001, TypeError, "takes a datetime, not int"),
+    ],
+)
+def test_a_clock_is_not_set_to_what_is_over_or_unclear(
+    server: miniredis.EmbeddedServer, moment: Any, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        server.set_time(moment)
+    assert server.now == dt.datetime.fromtimestamp(1_700_000_000, dt.UTC)
+
+
+def test_a_held_clock_begins_at_no_date_without_a_time_zone() -> None:
+    with pytest.raises(ValueError, match=r"HeldClock\(\) takes a date with a time zone"):
+        miniredis.HeldClock(dt.datetime(2024, 2, 29))
 
 
 def test_a_key_expires_when_the_clock_passes_its_ttl(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import trio
 
 import miniredis
 from miniredis import faults
-from miniredis.inspection import BlockedClient
+from miniredis.inspection import BlockedClient, ConnectedClient
 from tests.miniredis.effects import commands_in
 
 from ..waiting import until
@@ -243,6 +246,45 @@ def test_a_wait_ends_when_something_over_a_socket_has_made_it_true(loop: Any) ->
         threading.Timer(0, thread.start).start()
         server.wait_until(lambda: server.content("jobs") == [b"a"])
         until(lambda: not thread.is_alive())
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_connections_are_waited_for_that_send_nothing(loop: Any) -> None:
+    with miniredis.start(loop=loop) as server:
+
+        def wait_for(count: int, act: Callable[[], Any]) -> Any:
+            """Does something once a wait for so many clients has begun; returns when it is over."""
+            is_so = partial(server.wait_until, lambda: len(server.connected_clients()) == count, 10_000)
+            thread = threading.Thread(target=is_so)
+            thread.start()
+            until(lambda: server._runner._observers == 1)
+            done = act()
+            until(lambda: not thread.is_alive())
+            return done
+
+        connect = partial(socket.create_connection, (server.host, server.port))
+        one, two = wait_for(1, connect), wait_for(2, connect)
+        wait_for(1, one.close)
+        wait_for(0, two.close)
+
+
+def test_connected_clients_are_told_in_the_order_in_which_they_came(server: Any) -> None:
+    with server.client(client_name="ann") as ann, redis.Redis(port=server.port, db=3) as other:
+        assert server.connected_clients() == []
+        ann.set("k", "v")
+        other.get("k")
+        first, second = server.connected_clients()
+        assert first == ConnectedClient(ann.client_id(), "ann", "set", 0)
+        assert second == ConnectedClient(other.client_id(), "", "get", 3)
+
+
+def test_a_wait_on_the_thread_of_an_event_loop_says_why_it_was_in_vain(server: Any) -> None:
+    async def main() -> None:
+        with pytest.raises(TimeoutError, match=r"stood still meanwhile; use await asyncio.to_thread"):
+            server.wait_until(lambda: False, timeout=0.01)
+        await asyncio.to_thread(server.wait_until, lambda: True)
+
+    asyncio.run(main())
 
 
 def test_a_wait_that_ends_in_vain_tells_who_is_there(server: Any, client: Any) -> None:

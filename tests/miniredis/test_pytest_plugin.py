@@ -93,6 +93,56 @@ def test_a_factory_starts_more_servers_which_end_with_their_test(pytester: pytes
     pytester.runpytest("-W", "error").assert_outcomes(passed=2)
 
 
+ASYNCHRONOUS = """
+import asyncio, gc, pytest
+
+def test_in_two_event_loops(async_redis_client):
+    assert asyncio.run(async_redis_client.set("k", "v"))
+    async def main():
+        waiting = asyncio.create_task(async_redis_client.blpop("jobs"))
+        await async_redis_client.rpush("jobs", "a")
+        assert await waiting == (b"jobs", b"a")
+        async with async_redis_client.pubsub() as listener:
+            await listener.subscribe("news")
+            assert await async_redis_client.get("k") == b"v"
+    asyncio.run(main())
+
+def test_nothing_is_left_open():
+    gc.collect()
+
+def test_closed_by_the_test(async_redis_client):
+    async def main():
+        async with async_redis_client:
+            assert await async_redis_client.get("k") is None
+    asyncio.run(main())
+"""
+
+WITH_ANYIO = """
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+@pytest.fixture(params=["first", "second"])
+def anyio_backend():
+    return "asyncio"
+
+async def test_each_test_gets_a_client_of_its_own_server(async_redis_client, redis_url):
+    assert await async_redis_client.get("k") is None
+    await async_redis_client.set("k", "v")
+"""
+
+
+def test_an_asynchronous_client_needs_no_plugin(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(ASYNCHRONOUS)
+    pytester.runpytest("-W", "error", "-p", "no:anyio").assert_outcomes(passed=3)
+
+
+def test_an_asynchronous_client_works_with_anyio(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("anyio", reason="anyio is not installed")
+    pytester.makepyfile(WITH_ANYIO)
+    pytester.runpytest("-W", "error").assert_outcomes(passed=2)
+
+
 FAILING = """
 def test_fails(redis_client):
     redis_client.set("k", "v")

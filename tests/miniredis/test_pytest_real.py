@@ -47,6 +47,14 @@ def test_a_pause_is_over(redis_client):
 def test_fifth(redis_client):
     assert redis_client.dbsize() == 0
 
+def test_an_asynchronous_client(async_redis_client, redis_client):
+    import asyncio
+    async def main():
+        async with async_redis_client:
+            assert await async_redis_client.set("k", "v")
+    asyncio.run(main())
+    assert redis_client.get("k") == b"v"
+
 def test_time(miniredis_server):
     miniredis_server.fast_forward(10)
 
@@ -91,7 +99,7 @@ def test_the_same_tests_run_on_a_program_and_what_it_lacks_is_skipped_with_a_rea
     pytester.makepyfile(THEIR_TESTS)
     program = find_real_redis()
     told = pytester.runpytest("-W", "error", "--strict-markers", f"--miniredis-real={program}")
-    told.assert_outcomes(passed=7, skipped=5, failed=1)
+    told.assert_outcomes(passed=8, skipped=5, failed=1)
     told.stdout.fnmatch_lines(
         ["miniredis: replaced by redis-server", "*skipped, as a real Redis does not have it*"]
     )
@@ -172,6 +180,8 @@ def test_its_blocked_clients_are_waited_for(real: Any) -> None:
         thread.start()
         real.wait_until(real.blocked_clients)
         (blocked,) = real.blocked_clients()
+        (connected,) = real.connected_clients()
+        assert (connected.id, connected.name, connected.command) == (blocked.id, "ann", "blpop")
         assert (blocked.name, blocked.command, blocked.database) == ("ann", "blpop", 0)
         with pytest.raises(pytest.skip.Exception, match="does not tell on which key"):
             real.blocked_clients("jobs")
