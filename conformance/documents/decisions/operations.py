@@ -121,6 +121,17 @@ def overfill_takes_token(env: Environment) -> None:
         queue.put_nowait(b"3")
 
 
+@decided("decided.overfill-refuses-closed", "over-filling 'may' skip not_full")
+def overfill_refuses_closed(env: Environment) -> None:
+    """An over-filling Put skips not_full alone: to a closed queue it is an error, and stores nothing."""
+    queue = full(env)
+    queue.shutdown()
+    with expect_error(QueueClosedError, "an over-filling put to a closed queue"):
+        queue.put(b"v", overfill=True)
+    expect((values(env), number(env, "produced_messages")), ([b"0", b"1"], 2), "what is stored and counted")
+    expect_roles_free(env)
+
+
 @decided("decided.one-deadline", "'an error after some fixed timeout'")
 def one_deadline(env: Environment) -> None:
     """A timeout is one deadline for the whole operation, and ends it with the error of what was waited

@@ -94,6 +94,13 @@ SCRIPTS: Final = (
         ("put.refuses-closed", "put-nowait.closed", "history.closed"),
     ),
     Mutant(
+        "has a script over-fill a closed queue",
+        LUA,
+        "  if call('EXISTS', closed) == 1 then return 'closed' end\n",
+        "  if not overfill and call('EXISTS', closed) == 1 then return 'closed' end\n",
+        ("decided.overfill-refuses-closed",),
+    ),
+    Mutant(
         "has a script mark a close once",
         LUA,
         "call('LPUSH', closed, 0, 0)",
