@@ -18,6 +18,9 @@ LARGE: Final = tuple(
 HUGE: Final = b"." * ((16 << 20) + 1)
 """A value beyond what our clients take at a time in several."""
 
+IN_PARTS: Final = (b"first", LARGE[2] + b"1", LARGE[2] + b"2", b"last")
+"""Values of which our clients take some at a time, and leave or put back the others."""
+
 MANY: Final = 100_000
 
 

@@ -12,7 +12,7 @@ from pressure import QueueClosedError, QueueDoesNotExistError, QueueFullError, Q
 
 from ...clients.textbook import LATER, Textbook
 from ...judging.environment import Environment, expect, expect_error
-from ..large import LARGE, gist
+from ..large import IN_PARTS, LARGE, gist
 from ..registry import check
 from ..state import CONSUMER, MishapError, count, counters, expect_roles_free, length, text, values
 from . import RECEIVE, decided, ours
@@ -197,6 +197,21 @@ def many_fill_up_to_the_bound(env: Environment) -> None:
                 most = 1 + (there + putting) % 4
                 expect(queue.get_many(most), stored[:most], f"up to {most} of {stored}")
             queue.delete()
+
+
+@check("decided.many")
+def large_ones_come_in_parts(env: Environment) -> None:
+    """However many bytes a run of Gets takes at a time, what is left stays in its place."""
+    got: list[bytes] = []
+    with ours(env) as queue:
+        queue.create()
+        queue.put_many(IN_PARTS)
+        while values(env):
+            got += queue.get_many(len(IN_PARTS))
+            expect(list(map(gist, values(env))), list(map(gist, IN_PARTS[len(got) :])), "what is left")
+    expect(list(map(gist, got)), list(map(gist, IN_PARTS)), "what came")
+    expect(counters(env)[2:], [len(IN_PARTS), sum(map(len, IN_PARTS))], "messages and bytes consumed")
+    expect_roles_free(env)
 
 
 @check("decided.reliable-put-back")

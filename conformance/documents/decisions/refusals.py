@@ -22,6 +22,7 @@ from pressure import (
 
 from ...judging.environment import Environment, Failure, expect, expect_error
 from ...wire.gate import Act, Gate, Instead, full_memory, loading, no_scripts
+from ..large import IN_PARTS, gist
 from ..registry import check
 from ..state import (
     CONSUMER,
@@ -37,6 +38,7 @@ from ..state import (
     length,
     our_own,
     text,
+    values,
 )
 from . import RECEIVE, decided, ours
 from .moments import begin_delete
@@ -370,6 +372,20 @@ def what_a_user_may_not_run(env: Environment) -> None:
                     expect(length(env, ":not_full"), 0, f"tokens of a full queue after {what}")
                 queue.repair(force=True)
                 queue.delete()
+
+
+@check("decided.refused")
+def values_that_cannot_go_back(env: Environment) -> None:
+    """A run of Gets that popped more bytes than it takes at a time, and may not put them back, returns them."""
+    queue: Any = env.queue()
+    queue.create()
+    queue.put_many(IN_PARTS)
+    with without(env, "RPUSH") as theirs:
+        got: list[bytes] = []
+        while values(env):
+            got += theirs.get_many(len(IN_PARTS))
+    expect(list(map(gist, got)), list(map(gist, IN_PARTS)), "what a user who may not RPUSH got")
+    expect(counters(env)[2:], [len(IN_PARTS), sum(map(len, IN_PARTS))], "messages and bytes consumed")
 
 
 @contextmanager

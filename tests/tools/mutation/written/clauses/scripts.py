@@ -115,6 +115,20 @@ SCRIPTS: Final = (
         ("get.over-full", "decided.drains-to-bound"),
     ),
     Mutant(
+        "has a script lose the first value that is too much",
+        LUA,
+        "return return_all_but(at - 1, some)",
+        "return return_all_but(at, some)",
+        ("decided.many",),
+    ),
+    Mutant(
+        "has a script lose a value that cannot go back",
+        LUA,
+        "  for at = kept + 1, last do ",
+        "  for at = kept + 2, last do ",
+        ("decided.refused",),
+    ),
+    Mutant(
         "has a script keep the token when it fails",
         LUA,
         "  if token then refused = set_token(true) end\n",
