@@ -1,4 +1,4 @@
-"""A cluster on this machine, a master and workers, from what the package from pip brings."""
+"""Spark's own programs on this machine, from what the package from pip brings: a master, workers, a Connect server."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from pathlib import Path
 
 from pressure.spark.sessions import prepare
 
-__all__ = ["Cluster", "Daemon", "cluster"]
+__all__ = ["Cluster", "Daemon", "cluster", "connect_server"]
 
 LIMIT = 120.0
 """Seconds a daemon may take to start on a busy machine."""
 
 DEPLOY = "org.apache.spark.deploy"
+
+ANY_PORT_FOR_UI = ("--webui-port", "0")
+"""A page has no fixed port, so that many masters and workers can run at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,29 @@ class Cluster:
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """A master and so many workers of one core each."""
     with ExitStack() as stack:
-        master = stack.enter_context(daemon(folder, "master.Master", "--host", "127.0.0.1", "--port", "0"))
+        master = stack.enter_context(
+            daemon(folder, "master.Master", "--host", "127.0.0.1", "--port", "0", *ANY_PORT_FOR_UI)
+        )
         url = master.told(r"Starting Spark master at (spark://127.0.0.1:\d+)")
         words = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--work-dir", f"{folder}/work", url)
-        started = [stack.enter_context(daemon(folder, "worker.Worker", *words)) for _ in range(workers)]
+        started = [
+            stack.enter_context(daemon(folder, "worker.Worker", *words, *ANY_PORT_FOR_UI))
+            for _ in range(workers)
+        ]
         for each in started:
             each.told(r"(Successfully registered) with master")
         yield Cluster(url, tuple(started))
+
+
+@contextmanager
+def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
+    """The URL of a Connect server that runs its queries there."""
+    conf = ("binding.address=127.0.0.1", "binding.port=0")
+    words = [word for each in conf for word in ("--conf", f"spark.connect.grpc.{each}")]
+    words += ["--conf", "spark.ui.enabled=false", "--master", master]
+    words += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    with daemon(folder, "SparkSubmit", *words) as running:
+        yield f"sc://{running.told(r'Connect server started at: (127.0.0.1:[0-9]+)')}"
 
 
 @contextmanager
@@ -84,7 +103,7 @@ def daemon(folder: Path, name: str, *words: str) -> Iterator[Daemon]:
     log = folder / f"{name}-{len(list(folder.iterdir()))}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [home / "bin" / "spark-class", f"{DEPLOY}.{name}", *words, "--webui-port", "0"],
+            [home / "bin" / "spark-class", f"{DEPLOY}.{name}", *words],
             env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
             stdout=file, stderr=file, start_new_session=True,
         )  # fmt: skip
