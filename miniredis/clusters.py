@@ -20,6 +20,7 @@ from .engine.cluster.topology import Topology
 from .engine.conditions import PausedBy
 from .engine.replication.failover import UNTIL_IT_IS_OVER
 from .failure_schedules import FailureSchedule
+from .logs import log
 from .server import LoopChoice
 from .server_groups import Group, check_counts
 from .slot_moves import SlotMove
@@ -280,7 +281,8 @@ class Cluster(Group[ClusterNode]):
 
     async def _fail_over(self, replica: ClusterNode, is_forced: bool) -> None:
         primary = replica.primary
-        assert primary is not None
+        if primary is None:
+            return  # another failover was first
         if not primary.is_up or is_forced:
             self._promote(replica)
             return
@@ -314,8 +316,15 @@ class Cluster(Group[ClusterNode]):
 
     def fail_over(self, replica: Node, *, is_forced: bool) -> None:
         """Begins to make a replica the primary of its shard."""
-        begin = partial(self._nursery.start_soon, self._fail_over, self._node(replica), is_forced)
+        begin = partial(self._nursery.start_soon, self._try_to_fail_over, self._node(replica), is_forced)
         self._token.run_sync_soon(begin)
+
+    async def _try_to_fail_over(self, replica: ClusterNode, is_forced: bool) -> None:
+        """A failover for which no caller waits: as in Redis, one that takes too long is over."""
+        try:
+            await self._fail_over(replica, is_forced)
+        except TimeoutError as error:
+            log.warning("a failover was given up: %s", error)
 
     def meet(self, member: Node, host: str, port: int) -> None:
         """Joins the cluster of a node and that of another node, if one of ``nodes`` is at this address."""

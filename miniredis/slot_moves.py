@@ -98,7 +98,8 @@ class SlotMove:
             run_own(engine, 0, [[b"DEL", *alive]], now)
 
         if alive:
-            target.act_between_commands(restore)
+            if not target.act_between_commands(restore):
+                raise ValueError(f"{self._to!r} is down; the keys that it has not got yet stay at {source!r}")
             source.runner.act_between_commands(drop)
         return len(keys)
 

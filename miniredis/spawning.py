@@ -175,7 +175,7 @@ class Child:
             while number != question.number:  # another one is of a question that was interrupted
                 number, reply, error = self._channel.recv()
         except (EOFError, OSError):
-            raise RuntimeError("the server has stopped") from None
+            raise RuntimeError(HAS_STOPPED) from None
         if error is not None:
             raise error
         return reply

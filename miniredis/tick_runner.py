@@ -255,8 +255,11 @@ class TickRunner:
         self.in_tick = True
         return now
 
-    def act_between_commands(self, act: Callable[[Instant], None]) -> None:
+    def act_between_commands(self, act: Callable[[Instant], None]) -> bool:
         """Runs a whole tick that does something no script may see, on any thread; nothing once stopped.
+
+        Returns:
+            Whether it did: False once the server has stopped.
 
         Raises:
             RuntimeError: a script is running, the caller is re-entrant, or this process was forked.
@@ -266,10 +269,11 @@ class TickRunner:
             if self.in_tick:
                 raise RuntimeError(RE_ENTRANT)
             if not self.is_open:
-                return
+                return False
             if self.engine.scripts.running is not None:
                 raise RuntimeError(BUSY)
             self.tick_with(act)
+            return True
 
     def wait_for(self, condition: Callable[[], object], seconds: float) -> bool:
         """Waits on another thread until a condition holds, which is looked at after each tick.

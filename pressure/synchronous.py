@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from pressure.connection import Interrupt
 from pressure.driver import Driver
-from pressure.errors import PressureError, QueueClosedError, QueueEmptyError
+from pressure.errors import QueueClosedError, QueueEmptyError
 from pressure.flavour import Flavour, Renewal, noted_in
 from pressure.keys import QueueKeys
 from pressure.lease import ATTEMPTS, ThreadRenewer
@@ -108,7 +108,7 @@ class Synchronous(Flavour):
 
         def run() -> None:
             while not over.wait(every):
-                with contextlib.suppress(PressureError):  # the next one may succeed
+                with contextlib.suppress(Exception):  # also a credential provider's: the next may succeed
                     self._driver.run(heartbeat())
 
         thread = threading.Thread(target=run, name="heartbeat", daemon=True)

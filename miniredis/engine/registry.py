@@ -324,7 +324,6 @@ TABLES: Final[dict[Version, CommandTable]] = {DEFAULT: CommandTable(DEFAULT)}
 """The tables of the versions that a server was started as."""
 
 LOOKUP: Final = TABLES[DEFAULT].lookup
-PLAIN: Final = TABLES[DEFAULT].plain
 
 
 def table_of(version: Version) -> CommandTable:

@@ -11,7 +11,6 @@ from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.aio.lease import TaskRenewer
 from pressure.asynchronous import Asynchronous
-from pressure.errors import PressureError
 from pressure.flavour import Renewal
 from pressure.keys import QueueKeys
 from pressure.lease import ATTEMPTS
@@ -39,7 +38,7 @@ class OnAsyncio(Asynchronous):
         async def run() -> None:
             while True:
                 await asyncio.sleep(every)
-                with contextlib.suppress(PressureError):  # the next heartbeat may succeed
+                with contextlib.suppress(Exception):  # also a credential provider's: the next may succeed
                     await self._driver.run(heartbeat())
 
         task = asyncio.create_task(run(), name="heartbeat")

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import trio
 
 from pressure.asynchronous import Asynchronous
-from pressure.errors import PressureError
 from pressure.flavour import Renewal
 from pressure.keys import QueueKeys
 from pressure.lease import ATTEMPTS
@@ -45,7 +44,7 @@ class OnTrio(Asynchronous):
         async def run() -> None:
             while True:
                 await trio.sleep(every)
-                with contextlib.suppress(PressureError):  # the next heartbeat may succeed
+                with contextlib.suppress(Exception):  # also a credential provider's: the next may succeed
                     await self._driver.run(heartbeat())
 
         error: BaseException | None = None

@@ -212,6 +212,19 @@ def test_a_move_can_stop_between_two_keys(cluster: miniredis.Cluster, client: re
     assert client.mget("{bar}1", "{bar}2") == [b"1", b"2"]
 
 
+def test_a_move_to_a_node_that_has_died_keeps_the_keys(
+    cluster: miniredis.Cluster, client: redis.RedisCluster
+) -> None:
+    first, second = cluster.nodes[:2]
+    client.mset({"{bar}1": 1, "{bar}2": 2})
+    move = cluster.begin_move([SLOT], second)
+    assert move.step() == 1
+    cluster.kill(second)
+    with pytest.raises(ValueError, match="is down; the keys that it has not got yet stay at"):
+        move.finish()
+    assert len(keys_of(first)) == 1
+
+
 def test_a_primary_without_slots_becomes_a_replica(
     cluster: miniredis.Cluster, client: redis.RedisCluster
 ) -> None:
@@ -362,6 +375,22 @@ def test_a_client_can_ask_a_replica_to_take_over(cluster: miniredis.Cluster, kin
         until(lambda: raw.info("replication")["role"] == "master")
     until(lambda: cluster.nodes[0].runner.engine.replication.upstream.link.session is not None)
     assert cluster.nodes[0].primary is replica
+
+
+@pytest.mark.parametrize("lags", [False, True])
+def test_clients_cannot_end_a_cluster_by_failovers(
+    cluster: miniredis.Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, lags: bool
+) -> None:
+    replica = cluster.nodes[3]
+    if lags:
+        monkeypatch.setattr("miniredis.server_groups.PATIENCE", 0.01)
+        monkeypatch.setattr(miniredis.ClusterNode, "lags", True)
+    with redis.Redis(port=replica.port) as raw, raw.pipeline(transaction=False) as pipe:
+        assert pipe.execute_command("CLUSTER FAILOVER").execute_command("CLUSTER FAILOVER").execute()
+        role = "slave" if lags else "master"
+        until(lambda: raw.info("replication")["role"] == role and (not lags or caplog.messages))
+    assert all(node.is_up for node in cluster.nodes)
+    assert any("a failover was given up" in each for each in caplog.messages) == lags
 
 
 # Time, and the rest

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pressure import Delivered
+from pressure.kinds.reliable import operations
 
 from ...conftest import until
 from ..conftest import Make
@@ -75,10 +76,31 @@ def test_a_workers_heartbeat_goes_on_while_it_works(queue: Any) -> None:
 
     def handle(_: Delivered) -> None:
         first = queue.pending()[0].since
-        beats.append(until(lambda: queue.pending()[0].since > first, "was a heartbeat heard"))
+        beats.append(until(lambda: queue.pending()[0].since > first + 0.05, "was a heartbeat heard"))
 
     assert queue.work(handle, min_idle=60, heartbeat=0.01, max_messages=1) == 1
     assert beats
+
+
+def test_a_heartbeat_that_fails_is_not_the_last(queue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    heartbeat = operations.heartbeat
+    heard: list[object] = []
+
+    def failing_at_first(*args: Any) -> Any:
+        if not heard:
+            heard.append("an error")
+            raise OSError("no token from the credential provider")
+        ids = yield from heartbeat(*args)
+        heard.append(ids)
+        return ids
+
+    monkeypatch.setattr(operations, "heartbeat", failing_at_first)
+    queue.push(b"v")
+    queue.work(
+        lambda _: until(lambda: heard[2:], "was a second heartbeat heard"),
+        min_idle=60, heartbeat=0.01, max_messages=1,
+    )  # fmt: skip
+    assert heard[0] == "an error"
 
 
 def test_a_worker_ends_after_the_given_number_of_messages(queue: Any) -> None:
