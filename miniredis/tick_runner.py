@@ -392,12 +392,19 @@ class TickRunner:
 
     def _keep(self, journal: Journal | BaseWriter) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
+        if self.failure is not None:
+            return False  # a script that was busy then is about to end
         try:
             journal.write(self.engine.recording.take())
         except OSError as error:
             self.log.critical(LOST, error)
             self.failure = error
-            self.close()
+            scripts = self.engine.scripts
+            scripts.must_end = True
+            if scripts.running is None:
+                self.close()
+            else:  # perhaps on this thread, and ``close`` waits for it
+                self._token.run_sync_soon(self.close)
             self.call_soon(self._stop.set)
         return self.failure is None
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from redis.retry import Retry
 
 import miniredis
 from conformance.targets.processes import end, free_port
+from conformance.wire import encode
 from miniredis.engine import Instant
 
 from ...waiting import PATIENCE, until
@@ -308,3 +311,24 @@ def test_what_a_disk_may_have_lost_is_written_anew(folder: Path, monkeypatch: py
         client.rpush("l", 1)
         until(lambda: client.info("persistence")["aof_rewrites"] == 1)
     assert length_in(folder) == 1
+
+
+def test_a_disk_that_fails_beside_a_busy_script_ends_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    server = miniredis.start(dir=tmp_path, busy_reply_threshold=50)
+    where = server.host, server.port
+    with socket.create_connection(where) as busy, socket.create_connection(where, timeout=20) as other:
+        other.sendall(encode(b"PING"))
+        assert other.recv(100) == b"+PONG\r\n"
+        monkeypatch.setattr(server._runner.files.journal, "write", fail)
+        busy.sendall(encode(b"SET", b"k", b"v") + encode(b"EVAL", b"while true do end", b"0"))
+        with suppress(ConnectionResetError):
+            assert other.recv(100) == b""
+    server.stop()
+    assert caplog.text.count("cannot write the append-only file") == 1
+    with miniredis.start(dir=tmp_path) as again:
+        assert again.content("k") is None
