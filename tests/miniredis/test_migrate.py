@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import socket
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import product
 from typing import Any
 
@@ -119,3 +121,25 @@ def test_replicas_drop_the_keys_that_are_gone() -> None:
         assert client.wait(1, 5000) == 1
         assert [replica.content(key) for key in "abc"] == [None, None, b"3"]
         assert target.content("b") == b"2"
+
+
+def test_a_reply_without_an_end_is_not_read_for_ever() -> None:
+    megabytes, sent = 64, []
+    with socket.create_server(("127.0.0.1", 0)) as target, miniredis.start() as source:
+
+        def answer() -> None:
+            connection, _ = target.accept()
+            with connection, suppress(OSError):
+                for _ in range(megabytes):
+                    connection.sendall(b"+" * (1 << 20))
+                    sent.append(1)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with source.client() as client:
+            client.set("k", "v")
+            with pytest.raises(redis.ResponseError, match="IOERR error or timeout reading"):
+                client.migrate("127.0.0.1", target.getsockname()[1], "k", 0, 1000)
+            thread.join()
+            assert client.get("k") == b"v"
+    assert len(sent) < megabytes

@@ -25,7 +25,7 @@ PATIENCE: Final = 1000
 """Milliseconds to wait for the other server where the request says none."""
 
 PIECE: Final = 1 << 16
-"""How many bytes are read at a time."""
+"""How many bytes are read at a time; a line that is longer is no reply."""
 
 
 class Options(NamedTuple):
@@ -142,8 +142,10 @@ class Lines:
         self._read = bytearray()
 
     def next(self) -> bytes | None:
-        """The next one; None if it does not come."""
+        """The next one; None if it does not come, or does not end."""
         while (end := self._read.find(b"\r\n")) < 0:
+            if len(self._read) > PIECE:
+                return None
             try:
                 piece = self._connection.recv(PIECE)
             except OSError:
