@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from .cluster_nodes import ClusterNode
     from .clusters import Cluster
 
-__all__ = ["FailureSchedule", "Happening"]
+__all__ = ["FailureSchedule", "ScheduleStep"]
 
 MOST_MOVED: Final = 200
 """How many slots move at a time, at most."""
 
 
-class Happening(NamedTuple):
+class ScheduleStep(NamedTuple):
     """One thing that a schedule did.
 
     Attributes:
@@ -44,7 +44,7 @@ class FailureSchedule:
     def __init__(self, cluster: Cluster, seed: int) -> None:
         self._cluster, self._random = cluster, Random(seed)  # noqa: S311  (no secret)
 
-    def step(self) -> Happening:
+    def step(self) -> ScheduleStep:
         """Does one thing that can happen now, and says what.
 
         Replicas have all that their primaries have before a primary dies; what clients write meanwhile may be
@@ -58,9 +58,9 @@ class FailureSchedule:
         if not possible:
             raise ValueError(f"nothing can happen in {cluster!r}: it has one primary and no replica")
         what = self._random.choice(sorted({each.what for each in possible}))
-        happening = self._random.choice([each for each in possible if each.what == what])
-        self._do(happening)
-        return happening
+        step = self._random.choice([each for each in possible if each.what == what])
+        self._do(step)
+        return step
 
     def finish(self) -> None:
         """Lets the cluster recover: replicas take over from dead primaries, and all dead nodes come back."""
@@ -75,10 +75,10 @@ class FailureSchedule:
         """Whether it has slots: a dead primary that was replaced has none, and comes back as a replica."""
         return node.member in self._cluster._topology.serving
 
-    def _possible(self) -> Iterator[Happening]:
+    def _possible(self) -> Iterator[ScheduleStep]:
         for node in self._cluster.nodes:
             for what in self._possible_of(node):
-                yield Happening(what, node.number)
+                yield ScheduleStep(what, node.number)
 
     def _possible_of(self, node: ClusterNode) -> Iterator[str]:
         primary, leads = node.primary, self._leads(node)
@@ -101,14 +101,14 @@ class FailureSchedule:
         others = (each for each in self._cluster.primaries if each is not node and each.is_up)
         return [each for each in others if len(each.slots) > MOST_MOVED]
 
-    def _do(self, happening: Happening) -> None:
-        cluster, node = self._cluster, self._cluster.nodes[happening.number]
-        if happening.what == "kill":
+    def _do(self, step: ScheduleStep) -> None:
+        cluster, node = self._cluster, self._cluster.nodes[step.number]
+        if step.what == "kill":
             cluster.wait_for_replicas()
             cluster.kill(node)
-        elif happening.what == "failover":
+        elif step.what == "failover":
             cluster.failover(node)
-        elif happening.what == "restart":
+        elif step.what == "restart":
             cluster.restart(node)
         else:
             slots = self._random.choice(self._sources(node)).slots

@@ -50,14 +50,14 @@ class Part:
         was_interrupted: it has ended before its time.
     """
 
-    __slots__ = ("_news", "act", "answer", "is_over", "was_interrupted")
+    __slots__ = ("_wakeup", "act", "answer", "is_over", "was_interrupted")
 
     def __init__(self, act: Callable[[Instant], Any]) -> None:
         self.act = act
         self.answer: Any = None
         self.is_over = self.was_interrupted = False
-        self._news = threading.Lock()  # held until there are any
-        self._news.acquire()
+        self._wakeup = threading.Lock()  # held until there is a reason to wake up
+        self._wakeup.acquire()
 
     def end(self, *, is_interruption: bool) -> None:
         """The tick has ended."""
@@ -67,12 +67,12 @@ class Part:
 
     def wake(self) -> None:
         """Lets the thread look whether it can go on."""
-        with suppress(RuntimeError):  # it was told already
-            self._news.release()
+        with suppress(RuntimeError):  # it is awake already
+            self._wakeup.release()
 
     def wait(self, seconds: float) -> None:
         """Waits until the thread is to look again."""
-        self._news.acquire(timeout=seconds)
+        self._wakeup.acquire(timeout=seconds)
 
 
 class SharedTicks:

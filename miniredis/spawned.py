@@ -1,8 +1,8 @@
 """The process of a server that ``spawn`` has started: ``python -m miniredis.spawned``.
 
-Its standard input is a socket. It does what it is asked there (``Question``) and answers: the number of the
-question, what came of it, and the error if there was one. It ends when the other end is closed, or on
-SIGTERM.
+Its standard input is a socket. It carries out the calls that come there (``RemoteCall``). It answers each
+with the number of the call, its result, and the error if there was one. It ends when the other end is closed,
+or on SIGTERM.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .handle import Place
 from .inspection import Snapshot
 from .recordings import Recording
 from .rules import Rule
-from .spawning import ANSWERER, SERVER, Question, Reference
+from .spawning import CALL_SERVER, SERVER, Reference, RemoteCall
 
 __all__ = ["main"]
 
@@ -31,29 +31,29 @@ STAYS_HERE: Final = (EmbeddedServer, Recording, Rule, Snapshot)
 """What the other process gets a ``Reference`` to."""
 
 
-class Answerer:
-    """Answers questions about a server, and about what came of earlier questions.
+class CallServer:
+    """Answers calls of methods of a server, and of objects that earlier calls returned.
 
-    Each question has a thread: during one that takes long it is seen, too, that the other process has ended.
+    Each call has a thread: during one that takes long it is seen, too, that the other process has ended.
     """
 
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
         self._lock = threading.Lock()
-        self._objects: dict[int, Any] = {ANSWERER: self}
+        self._objects: dict[int, Any] = {CALL_SERVER: self}
 
     def run(self) -> None:
         """Answers until the other end is closed; stops the server then."""
         try:
             with contextlib.suppress(EOFError, OSError):
                 while True:
-                    question = self._channel.recv()
-                    threading.Thread(target=self._answer, args=[question], daemon=True).start()
+                    call = self._channel.recv()
+                    threading.Thread(target=self._answer, args=[call], daemon=True).start()
         finally:
             self.stop()
 
     def start(self, **options: Any) -> EmbeddedServer:
-        """Starts the server: the first question."""
+        """Starts the server: the first call."""
         return start(**options)
 
     def place(self) -> Place:
@@ -73,22 +73,22 @@ class Answerer:
         server.stop()
         return server.failure
 
-    def _answer(self, question: Question) -> None:
+    def _answer(self, call: RemoteCall) -> None:
         reply, error = None, None
         try:
-            reply = self._portable(self._found(question))
+            reply = self._portable(self._found(call))
         except Exception as found:
             error = portable_error(found)
         with self._lock, contextlib.suppress(OSError):
-            self._channel.send((question.number, reply, error))
+            self._channel.send((call.number, reply, error))
 
-    def _found(self, question: Question) -> Any:
-        for number in question.forgotten:
+    def _found(self, call: RemoteCall) -> Any:
+        for number in call.forgotten:
             self._objects.pop(number, None)
-        value = attrgetter(question.name)(self._objects[question.about])
+        value = attrgetter(call.name)(self._objects[call.about])
         if not callable(value):
             return value
-        return value(*map(self._meant, question.arguments), **question.options)
+        return value(*map(self._meant, call.arguments), **call.options)
 
     def _meant(self, argument: Any) -> Any:
         return self._objects[argument.number] if isinstance(argument, Reference) else argument
@@ -120,7 +120,7 @@ def main() -> None:
     """Serves until the process that has started this one closes its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    Answerer(Connection(os.dup(0))).run()
+    CallServer(Connection(os.dup(0))).run()
     os._exit(0)  # nothing is left to be done; the end of Python takes as long as all else
 
 

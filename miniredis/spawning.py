@@ -1,7 +1,7 @@
 """``spawn``: a server in a process of its own, with the handle of ``start``.
 
 The process is a child of this one. A socket pair joins the two; its other end is the child's standard input.
-What the handle is asked goes there, and ``spawned.py`` answers. The child ends when this end is closed, and
+Calls of the handle go there, and ``spawned.py`` answers them. The child ends when this end is closed, and
 so however this process ends. A process that is forked from this one closes its copy.
 """
 
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from .engine.fault_rules import Fault
     from .server import LoopChoice
 
-__all__ = ["ANSWERER", "SERVER", "Question", "Reference", "SpawnedServer", "spawn"]
+__all__ = ["CALL_SERVER", "SERVER", "Reference", "RemoteCall", "SpawnedServer", "spawn"]
 
 PATIENCE: Final = 10.0
 """Seconds that a server has to stop, until its process is killed."""
 
 HAS_STOPPED: Final = "the server has stopped"
 
-ANSWERER: Final = 0
+CALL_SERVER: Final = 0
 """The number of the object in the child that can start a server."""
 
 SERVER: Final = 1
 """The number of the server itself."""
 
 
-class Question(NamedTuple):
-    """What the child is to do.
+class RemoteCall(NamedTuple):
+    """A call of the handle, which the child carries out.
 
     Attributes:
-        number: of the question; the answer has it, too.
+        number: of the call; the answer has it, too.
         forgotten: numbers of objects that are not needed any more.
-        about: the number of an object.
+        about: the number of the object.
         name: of a method or attribute of it, or of an attribute's (``faults.add``).
         arguments: of the method.
         options: of the method.
@@ -116,7 +116,7 @@ def spawn(
         raise ValueError("clock must be 'held', a miniredis.HeldClock or None: a process has its own time")
     child = Child()
     try:
-        child.ask(ANSWERER, "start", clock=clock, loop=loop, version=version, **directives)
+        child.call(CALL_SERVER, "start", clock=clock, loop=loop, version=version, **directives)
         return SpawnedServer(child)
     except BaseException:
         child.end()
@@ -133,7 +133,7 @@ class Child:
             raise RuntimeError("this program does not know its Python (sys.executable), which spawn starts")
         self._channel, theirs = Pipe()
         self._lock = threading.Lock()
-        self._questions = 0
+        self._calls = 0
         self._pid = os.getpid()
         self._forgotten: list[int] = []
         with theirs:
@@ -145,16 +145,16 @@ class Child:
         """The number of the process."""
         return self._process.pid
 
-    def ask(self, about: int, name: str, *arguments: Any, **options: Any) -> Any:
+    def call(self, about: int, name: str, *arguments: Any, **options: Any) -> Any:
         """What a method or attribute of an object of the child gives; raises what it raises.
 
         Raises:
             RuntimeError: the server has stopped, or this process was forked from its parent.
         """
         with self._lock:
-            return self._ask(about, name, arguments, options)
+            return self._call(about, name, arguments, options)
 
-    def _ask(
+    def _call(
         self,
         about: int,
         name: str,
@@ -164,15 +164,15 @@ class Child:
     ) -> Any:
         if os.getpid() != self._pid:
             raise RuntimeError(PARENTS)
-        self._questions += 1
+        self._calls += 1
         forgotten, self._forgotten = self._forgotten, []
-        question = Question(self._questions, forgotten, about, name, arguments, options or {})
+        call = RemoteCall(self._calls, forgotten, about, name, arguments, options or {})
         number = 0
         try:
-            self._channel.send(question)
+            self._channel.send(call)
             if patience is not None and not self._channel.poll(patience):
                 self._process.kill()
-            while number != question.number:  # another one is of a question that was interrupted
+            while number != call.number:  # another one is of a call that was interrupted
                 number, reply, error = self._channel.recv()
         except (EOFError, OSError):
             raise RuntimeError(HAS_STOPPED) from None
@@ -181,7 +181,7 @@ class Child:
         return reply
 
     def forget(self, number: int) -> None:
-        """Lets an object of the child go, with the next question."""
+        """Lets an object of the child go, with the next call."""
         self._forgotten.append(number)
 
     def end(self) -> OSError | None:
@@ -192,12 +192,12 @@ class Child:
         failure = None
         if os.getpid() != self._pid or self._channel.closed:
             return failure
-        if not self._lock.acquire(timeout=PATIENCE):  # somebody asks what has no answer
+        if not self._lock.acquire(timeout=PATIENCE):  # another thread's call is still waiting
             self._process.kill()
             self._lock.acquire()
         try:
             with contextlib.suppress(RuntimeError):
-                failure = self._ask(ANSWERER, "stop", patience=PATIENCE)
+                failure = self._call(CALL_SERVER, "stop", patience=PATIENCE)
             self._channel.close()
         finally:
             self._lock.release()
@@ -238,11 +238,11 @@ class RemoteRule(Rule):
     @property
     def met(self) -> int:
         """How many requests have met the fault."""
-        return int(self._child.ask(self._number, "met"))
+        return int(self._child.call(self._number, "met"))
 
     def remove(self) -> None:
         """Ends the rule. May be called more than once."""
-        self._child.ask(self._number, "remove")
+        self._child.call(self._number, "remove")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RemoteRule) and (self._child, self._number) == (other._child, other._number)
@@ -251,7 +251,7 @@ class RemoteRule(Rule):
         return hash((self._child, self._number))
 
     def __repr__(self) -> str:
-        return str(self._child.ask(self._number, "__repr__"))
+        return str(self._child.call(self._number, "__repr__"))
 
 
 class RemoteFaults(Faults):
@@ -262,14 +262,14 @@ class RemoteFaults(Faults):
 
     def add(self, *, then: Fault | str, **conditions: Any) -> Rule:
         """As ``Faults.add``."""
-        return RemoteRule(self._child, self._child.ask(SERVER, "faults.add", then=then, **conditions))
+        return RemoteRule(self._child, self._child.call(SERVER, "faults.add", then=then, **conditions))
 
     def __iter__(self) -> Iterator[Rule]:
-        found: list[Reference] = self._child.ask(SERVER, "faults.__iter__")
+        found: list[Reference] = self._child.call(SERVER, "faults.__iter__")
         return iter([RemoteRule(self._child, reference) for reference in found])
 
     def __len__(self) -> int:
-        return int(self._child.ask(SERVER, "faults.__len__"))
+        return int(self._child.call(SERVER, "faults.__len__"))
 
 
 class RemoteRecording(Recording):
@@ -284,18 +284,18 @@ class RemoteRecording(Recording):
         return self._fetched() if self._kept is None else self._kept
 
     def _fetched(self) -> list[Call]:
-        calls: list[Call] = self._child.ask(self._number, "__iter__")
+        calls: list[Call] = self._child.call(self._number, "__iter__")
         return calls
 
     def start(self) -> None:
         """Begins to record."""
-        self._child.ask(self._number, "start")
+        self._child.call(self._number, "start")
         self._kept = None
 
     def stop(self) -> None:
         """Records no further request, and no reply that comes later."""
         if self._kept is None:
-            self._child.ask(self._number, "stop")
+            self._child.call(self._number, "stop")
             self._kept = self._fetched()
 
 
@@ -319,7 +319,7 @@ class SpawnedServer(RemoteServer, Assertions):
     """
 
     def __init__(self, child: Child) -> None:
-        super().__init__(Place(*child.ask(ANSWERER, "place")))
+        super().__init__(Place(*child.call(CALL_SERVER, "place")))
         self.pid = child.pid
         self.faults: Faults = RemoteFaults(child)
         self._child = child
@@ -327,45 +327,45 @@ class SpawnedServer(RemoteServer, Assertions):
         self._has_stopped = False
         self._recordings: weakref.WeakSet[RemoteRecording] = weakref.WeakSet()
 
-    def _ask(self, name: str, *arguments: Any) -> Any:
-        return self._child.ask(SERVER, name, *arguments)
+    def _call(self, name: str, *arguments: Any) -> Any:
+        return self._child.call(SERVER, name, *arguments)
 
     def _password(self) -> str:
-        return str(self._child.ask(ANSWERER, "password"))
+        return str(self._child.call(CALL_SERVER, "password"))
 
     @property
     def failure(self) -> OSError | None:
         """The disk error that stopped the server, or that lost its last writes at the end; None otherwise."""
-        return self._failure if self._has_stopped else self._ask("failure")
+        return self._failure if self._has_stopped else self._call("failure")
 
     def reset(self) -> None:
         """As ``Server.reset``."""
-        self._ask("reset")
+        self._call("reset")
 
     @property
     def now(self) -> dt.datetime:
         """The server's time in UTC, as the command TIME answers it."""
-        time: dt.datetime = self._ask("now")
+        time: dt.datetime = self._call("now")
         return time
 
     def fast_forward(self, seconds: Seconds) -> None:
         """As ``Server.fast_forward``."""
-        self._ask("fast_forward", seconds)
+        self._call("fast_forward", seconds)
 
     def _entry(self, key: bytes, database: int) -> Entry | None:
-        entry: Entry | None = self._ask("_entry", key, database)
+        entry: Entry | None = self._call("_entry", key, database)
         return entry
 
     def _entries(self, database: int) -> list[Entry]:
-        entries: list[Entry] = self._ask("_entries", database)
+        entries: list[Entry] = self._call("_entries", database)
         return entries
 
     def _write(self, requests: list[list[bytes]], database: int) -> None:
-        self._ask("_write", requests, database)
+        self._call("_write", requests, database)
 
     def snapshot(self) -> Snapshot:
         """As ``Server.snapshot``; the keys stay in the server's process."""
-        return RemoteSnapshot(self._child, self._ask("snapshot"))
+        return RemoteSnapshot(self._child, self._call("snapshot"))
 
     def restore(self, snapshot: Snapshot) -> None:
         """As ``Server.restore``.
@@ -375,16 +375,16 @@ class SpawnedServer(RemoteServer, Assertions):
         """
         if not isinstance(snapshot, RemoteSnapshot) or snapshot.child is not self._child:
             raise ValueError("a server in another process restores only its own snapshots")
-        self._ask("restore", Reference(snapshot.number))
+        self._call("restore", Reference(snapshot.number))
 
     def connected_clients(self) -> list[ConnectedClient]:
         """As ``Server.connected_clients``."""
-        clients: list[ConnectedClient] = self._ask("connected_clients")
+        clients: list[ConnectedClient] = self._call("connected_clients")
         return clients
 
     def blocked_clients(self, key: str | bytes | None = None) -> list[BlockedClient]:
         """As ``Server.blocked_clients``."""
-        clients: list[BlockedClient] = self._ask("blocked_clients", key)
+        clients: list[BlockedClient] = self._call("blocked_clients", key)
         return clients
 
     def _who_is_there(self) -> str:
@@ -392,7 +392,7 @@ class SpawnedServer(RemoteServer, Assertions):
 
     def record(self) -> Recording:
         """As ``Server.record``."""
-        recording = RemoteRecording(self._child, self._ask("record"))
+        recording = RemoteRecording(self._child, self._call("record"))
         self._recordings.add(recording)
         return recording
 

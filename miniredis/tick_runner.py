@@ -37,7 +37,7 @@ __all__ = ["PARENTS", "RE_ENTRANT", "TickRunner", "advance_together"]
 What = TypeVar("What")
 Answer = TypeVar("Answer")
 
-LEISURE: Final = 10_000
+IDLE_EXPIRY_DELAY: Final = 10_000
 """Microseconds for which an expired key may stay while the server is idle: to wake up would cost more."""
 
 PARENTS = "the server runs in another process, which this one was forked from; connect to server.url instead"
@@ -351,7 +351,7 @@ class TickRunner:
             self._log_faults()
         if self._observers:
             self._ticked.notify_all()
-        due = engine.next_deadline(LEISURE)
+        due = engine.next_deadline(IDLE_EXPIRY_DELAY)
         if due is not None and (self._due is None or due < self._due):
             self._due = due
             self.call_soon(self._set_alarm)

@@ -135,6 +135,7 @@ def fork_server() -> ForkServer:
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forks each ``python -c`` or ``python -m`` that the test, or what it tests, starts by ``subprocess``."""
+    forks()  # before the test counts open files
     monkeypatch.setattr(subprocess, "Popen", popen)
 
 

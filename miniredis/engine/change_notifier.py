@@ -80,7 +80,7 @@ class ChangeNotifier:
 
     # Changes
 
-    def attend(self, waiter: Waiter, begins: bool) -> None:
+    def on_serve(self, waiter: Waiter, begins: bool) -> None:
         """Called before and after a blocked client is served; it gets its own invalidations afterwards."""
         session = waiter.session
         if begins and session.last_command is not None:

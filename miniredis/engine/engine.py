@@ -38,7 +38,7 @@ from .registry import table_of
 from .replay import NEVER
 from .replication.replication import Replication
 from .replies import NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value
-from .requests import FastLane, Request, RequestParser, few_requests
+from .requests import FastParser, Request, RequestParser, few_requests
 from .saves import Saves
 from .scripts import Scripts
 from .session import Session
@@ -97,7 +97,7 @@ class Engine:
         self.sessions: dict[int, Session] = {}
         self.users = Users(self)
         self.notifier = ChangeNotifier(self.keyspace, self.sessions)
-        self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.notifier.attend)
+        self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.notifier.on_serve)
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
@@ -125,7 +125,7 @@ class Engine:
         self.config.listen(self._configured)
         self.users.declare(self.config.users)
         self.unblocked: deque[Session] = deque()  # what they have sent is run when the tick ends
-        self._lane = FastLane()
+        self._fast_parser = FastParser()
         self.advance(now)
 
     # The caller's side
@@ -158,16 +158,16 @@ class Engine:
             The session. If the client is refused, the session holds an error reply and is ``closing``.
         """
         self.advance(now)
-        parser = RequestParser(self._lane, self._max_bulk, lambda: session.must_authenticate)
+        parser = RequestParser(self._fast_parser, self._max_bulk, lambda: session.must_authenticate)
         session = Session(self, self._last_number + 1, parser, now)
         session.address, session.local_address = address.encode(), local_address.encode()
         session.descriptor = descriptor
         if len(self.sessions) >= self.config.integer("maxclients"):
-            self._turn_away(session, errors.MAX_CLIENTS)
+            self._reject_connection(session, errors.MAX_CLIENTS)
             return session
         self.new_number()
         if address and self._is_protected() and not session.is_local:
-            self._turn_away(session, errors.PROTECTED_MODE)
+            self._reject_connection(session, errors.PROTECTED_MODE)
             return session
         self.statistics.connections += 1
         self.sessions[session.id] = session
@@ -176,7 +176,7 @@ class Engine:
     def _is_protected(self) -> bool:
         return self.config["protected-mode"] == "yes" and self.users.default.has_no_password
 
-    def _turn_away(self, session: Session, reason: bytes) -> None:
+    def _reject_connection(self, session: Session, reason: bytes) -> None:
         self.statistics.rejected_connections += 1
         session.reply(CommandError(reason))
         session.flags |= GONE
@@ -324,17 +324,17 @@ class Engine:
             or not self.conditions.is_quiet_beside_rules
         )
 
-    def next_deadline(self, leisure: int = 0) -> int | None:
+    def next_deadline(self, expiry_delay: int = 0) -> int | None:
         """When ``settle`` must be called again even if no client sends anything; None if it need not be.
 
         It is a time of the monotonic clock, in microseconds.
 
         Args:
-            leisure: microseconds for which keys that have expired may stay, as no client sees them.
+            expiry_delay: microseconds for which keys that have expired may stay, as no client sees them.
         """
         if self.conditions.asleep_until:
             return self.conditions.asleep_until
-        return self.timers.next_deadline(leisure)
+        return self.timers.next_deadline(expiry_delay)
 
     def take_faults(self) -> list[tuple[Session | None, Exception]]:
         """The unexpected errors inside the engine, each with the session that was closed because of it.

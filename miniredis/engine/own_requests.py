@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .call import call
 from .errors import CommandError
-from .requests import FastLane, RequestParser
+from .requests import FastParser, RequestParser
 from .session import Session
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class OwnSession(Session):
     must_obey = True
 
     def __init__(self, engine: Engine, database: int) -> None:
-        super().__init__(engine, 0, RequestParser(FastLane(), lambda: 0, lambda: False), engine.now)
+        super().__init__(engine, 0, RequestParser(FastParser(), lambda: 0, lambda: False), engine.now)
         self.flags = 0
         self.db = engine.keyspace.databases[database]
 

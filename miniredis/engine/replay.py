@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from .errors import CommandError
-from .requests import FastLane, RequestParser
+from .requests import FastParser, RequestParser
 from .session import Session
 from .shortcuts import SHORTCUTS
 
@@ -47,7 +47,7 @@ class ReplaySession(Session):
     must_obey = True
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine, 0, RequestParser(FastLane(), lambda: 0, lambda: False), engine.now)
+        super().__init__(engine, 0, RequestParser(FastParser(), lambda: 0, lambda: False), engine.now)
         self.flags = 0
 
     @property

@@ -1,7 +1,7 @@
 """Bytes to commands: RESP arrays and inline commands, with Redis's limits and protocol errors.
 
 Two readers give the same results. The exact reader follows Redis's own, including what Redis does not check:
-it skips the two bytes after an argument unseen, and a NUL hides the line end behind it. The fast lane uses
+it skips the two bytes after an argument unseen, and a NUL hides the line end behind it. The fast parser uses
 hiredis, which parses replies and so accepts more than requests. Its result is used only if the input cannot
 mean anything else; it gets no input that announces more than it can hold. The exact reader reads the rest.
 
@@ -26,7 +26,7 @@ from .replies import pack
 
 __all__ = [
     "READ_SIZE",
-    "FastLane",
+    "FastParser",
     "RequestParser",
     "are_written_as",
     "few_requests",
@@ -37,8 +37,8 @@ __all__ = [
 INLINE_LIMIT: Final = 64 * 1024
 """The most bytes of a line that may arrive without its line end."""
 
-LANE_LIMIT: Final = 16 * 1024
-"""The most bytes passed to the fast lane at once; it bounds the parsing done ahead of execution.
+FAST_LIMIT: Final = 16 * 1024
+"""The most bytes passed to the fast parser at once; it bounds the parsing done ahead of execution.
 
 No more than ``UNKNOWN_BULK``, so that no argument is too long for an unauthenticated client.
 """
@@ -68,7 +68,7 @@ ORDINARY: Final = bytes(set(range(256)) - set(TYPED))
 
 END: Final = b":7\r\n"
 END_READ: Final = 7
-"""Appended to the fast lane's input; it is parsed as an integer only if all input before it is complete."""
+"""Appended to the fast parser's input; it is parsed as an integer only if all input before it is complete."""
 
 SHORTEST_ARGUMENT: Final = len(b"$0\r\n\r\n")
 
@@ -99,7 +99,7 @@ FEW_LINES: Final = 16
 
 COUNT: Final = re.compile(rb"\*([1-9][0-9]?)\r\n").match
 LENGTH: Final = re.compile(rb"\$(0|[1-9][0-9]{0,4})\r\n").match
-"""The headers of a small request, and of an argument no longer than ``LANE_LIMIT``."""
+"""The headers of a small request, and of an argument no longer than ``FAST_LIMIT``."""
 
 SHORT_COUNT: Final = {b"*%d\r\n" % count: count for count in range(1, 10)}.get
 SHORT_LENGTH: Final = {b"$%d\r\n" % length: length for length in range(10)}.get
@@ -159,8 +159,8 @@ def are_written_as(requests: Collection[Request], data: bytes) -> bool:
     return data.count(b"\r\n") == lines and b"\r" not in b"".join(chain.from_iterable(requests))
 
 
-class FastLane:
-    """Parses the well-formed requests at the start of some bytes. Parsers of one thread share a lane."""
+class FastParser:
+    """Parses the well-formed requests at the start of some bytes. Parsers of one thread share one."""
 
     def __init__(self) -> None:
         self._reader = hiredis.Reader()
@@ -252,7 +252,7 @@ class RequestParser:
     """One client's requests: ``feed`` it bytes, then take requests with ``next`` until there is none.
 
     Args:
-        lane: the fast lane, shared by all parsers that run on one thread.
+        fast_parser: the fast parser, shared by all parsers that run on one thread.
         max_bulk: returns the length in bytes of the longest argument allowed (``proto-max-bulk-len``).
         limited: whether the client has not authenticated yet; then its requests must be small.
 
@@ -262,14 +262,17 @@ class RequestParser:
     """
 
     __slots__ = (
-        "_arguments", "_at", "_bulk", "_lane", "_large", "_limited", "_max_bulk", "_measured", "_missing",
-        "_ready_data", "_singly", "_try_lane", "input", "ready",
+        "_arguments", "_at", "_bulk", "_fast_parser", "_large", "_limited", "_max_bulk", "_measured",
+        "_missing", "_ready_data", "_singly", "_try_fast", "input", "ready",
     )  # fmt: skip
 
     def __init__(
-        self, lane: FastLane, max_bulk: Callable[[], int], limited: Callable[[], bool] = lambda: False
+        self,
+        fast_parser: FastParser,
+        max_bulk: Callable[[], int],
+        limited: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._lane = lane
+        self._fast_parser = fast_parser
         self._max_bulk = max_bulk
         self._limited = limited
         self.input: bytes | bytearray = b""
@@ -282,7 +285,7 @@ class RequestParser:
         self._bulk: int | None = None  # the announced length of the next argument
         self._large: BytesIO | None = None  # the received part of a large argument
         self._singly = 0  # how many of the arguments must be read one by one
-        self._try_lane = False  # whether there is input that the fast lane has not seen
+        self._try_fast = False  # whether there is input that the fast parser has not seen
 
     def feed(self, data: bytes) -> None:
         """Adds bytes that the client sent, of any length, split anywhere."""
@@ -294,7 +297,7 @@ class RequestParser:
             if isinstance(self.input, bytes):
                 self.input = bytearray(self.input)
             self.input += data
-        self._try_lane = True
+        self._try_fast = True
 
     def __len__(self) -> int:
         """The number of bytes not parsed yet."""
@@ -345,9 +348,9 @@ class RequestParser:
         return not (self.ready or self.input or self._missing)
 
     def read_ahead(self) -> bool:
-        """Parses what the fast lane can; returns whether there are requests in ``ready``."""
-        if self._try_lane and not self.ready and not self._missing:
-            self._take_lane()
+        """Parses what the fast parser can; returns whether there are requests in ``ready``."""
+        if self._try_fast and not self.ready and not self._missing:
+            self._parse_fast()
         return bool(self.ready)
 
     def take_ready(self) -> tuple[list[Request], bytes]:
@@ -371,27 +374,27 @@ class RequestParser:
             raise ProtocolError(errors.UNKNOWN_CLIENTS_COUNT)
         return request
 
-    def _take_lane(self) -> None:
-        """Passes the input to the fast lane, once for each feed, so that no byte is parsed repeatedly."""
-        self._try_lane = False
-        data = bytes(self.input[self._at : self._at + LANE_LIMIT])
+    def _parse_fast(self) -> None:
+        """Passes the input to the fast parser, once for each feed, so that no byte is parsed repeatedly."""
+        self._try_fast = False
+        data = bytes(self.input[self._at : self._at + FAST_LIMIT])
         if not data or data[0] != ASTERISK:
             return
-        requests, used = self._lane.read(data)
+        requests, used = self._fast_parser.read(data)
         self.ready.extend(requests)
         self._ready_data = data[:used]
         if used == len(self.input):
             self.input = b""
             return
         self._at += used
-        self._try_lane = used > 0 and len(data) == LANE_LIMIT
+        self._try_fast = used > 0 and len(data) == FAST_LIMIT
         self._forget_read()
 
     def _forget_read(self) -> None:
         if self._at == len(self.input):
             self.input = b""
             self._at = 0
-        elif self._at > LANE_LIMIT:
+        elif self._at > FAST_LIMIT:
             if isinstance(self.input, bytes):
                 self.input = bytearray(self.input)
             del self.input[: self._at]  # moves the start of the buffer, copies nothing
@@ -449,7 +452,7 @@ class RequestParser:
         If one has another encoding or contains a line end, the arguments examined here are then read one by
         one, so that no byte is examined repeatedly.
         """
-        data = bytes(self.input[self._at : self._at + LANE_LIMIT])
+        data = bytes(self.input[self._at : self._at + FAST_LIMIT])
         lines = data.split(b"\r\n", 2 * self._missing)
         arguments = lines[1:-1:2]
         headers = [*map(announced, map(len, arguments))]

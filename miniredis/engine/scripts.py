@@ -21,7 +21,7 @@ from .errors import CommandError
 from .lru import LruCache
 from .registry import chosen
 from .replies import Encoded, Reply, encode
-from .requests import FastLane, RequestParser
+from .requests import FastParser, RequestParser
 from .script_flags import check_flags, read_shebang
 from .script_interfaces import Failure, Interpreter, NoLanguageError
 from .script_words import words_of_failure, words_of_library, words_of_refusal
@@ -111,7 +111,7 @@ class ScriptSession(Session):
     is_script = True
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine, 0, RequestParser(FastLane(), lambda: 0, lambda: False), engine.now)
+        super().__init__(engine, 0, RequestParser(FastParser(), lambda: 0, lambda: False), engine.now)
         self._scripts = engine.scripts
         self.address = b"lua"
         self.flags = 0

@@ -90,11 +90,11 @@ class Timers:
             engine.saves.begin_if_due()
         engine.replication.let_time_pass()
 
-    def next_deadline(self, leisure: int) -> int | None:
+    def next_deadline(self, expiry_delay: int) -> int | None:
         """When something is due, in monotonic microseconds; None if nothing is.
 
         Args:
-            leisure: microseconds for which keys that have expired may stay, as no client sees them.
+            expiry_delay: microseconds for which keys that have expired may stay, as no client sees them.
         """
         engine = self._engine
         if not self.are_set or engine.conditions.busy:
@@ -102,7 +102,7 @@ class Timers:
         pause = engine.conditions.pause
         due = (
             engine.waiting.next_deadline(),
-            self._next_expiry(leisure),
+            self._next_expiry(expiry_delay),
             pause.until if pause else None,
             engine.output_limits.next_deadline(),
             engine.trickles.next_deadline(),
@@ -113,7 +113,7 @@ class Timers:
         first = min((when for when in due if when is not None), default=None)
         return first if first is None else max(first, self._not_before)
 
-    def _next_expiry(self, leisure: int) -> int | None:
+    def _next_expiry(self, expiry_delay: int) -> int | None:
         engine = self._engine
         if not (self.active_expire and engine.conditions.lets_keys_go):
             return None
@@ -121,4 +121,4 @@ class Timers:
         if expiry is None:
             return None
         wait = (expiry + 1) * 1000 - engine.now.wall
-        return engine.now.monotonic + (max(wait, leisure) if wait > 0 else 0)
+        return engine.now.monotonic + (max(wait, expiry_delay) if wait > 0 else 0)

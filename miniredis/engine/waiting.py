@@ -87,7 +87,7 @@ class Waiting:
         databases: by index; each holds the FIFOs of its keys.
         statistics: counts the commands that are served.
         wake: called with each waiter that is done, and its reply, its error, or the exception of ``serve``.
-        attend: called before (True) and after (False) a waiter is served, if a client may be notified of it.
+        on_serve: called before (True) and after (False) a waiter is served that a client may be notified of.
 
     Attributes:
         ready: the ready keys, in the order in which they became ready.
@@ -99,12 +99,12 @@ class Waiting:
         databases: list[Database],
         statistics: Statistics,
         wake: Callable[[Waiter, Reply | Exception], None],
-        attend: Callable[[Waiter, bool], None],
+        on_serve: Callable[[Waiter, bool], None],
     ) -> None:
         self._databases = databases
         self._statistics = statistics
         self._wake = wake
-        self._attend = attend
+        self._on_serve = on_serve
         self.ready: dict[tuple[int, bytes], None] = {}
         self.deadlines: list[tuple[int, int, Waiter]] = []  # the second number breaks ties
         self._blocked: dict[Waiter, None] = {}
@@ -209,7 +209,7 @@ class Waiting:
         reply: Reply | Exception
         is_news = waiter.session.flags & LISTENS or database.keyspace.observes_all
         if is_news:
-            self._attend(waiter, True)
+            self._on_serve(waiter, True)
         try:
             reply = serve(waiter, database, key, value)
         except CommandError as error:
@@ -219,7 +219,7 @@ class Waiting:
         if reply is not NO_REPLY:
             self.end(waiter, reply)
         if is_news:
-            self._attend(waiter, False)
+            self._on_serve(waiter, False)
         return reply is not NO_REPLY
 
     def end(self, waiter: Waiter, reply: Reply | Exception) -> None:

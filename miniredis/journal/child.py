@@ -97,12 +97,12 @@ class Child:
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self.progress = Progress()
-        self._news, tell = os.pipe()
+        self._outcome, tell = os.pipe()
         began = Machine.perf_counter_ns()
         try:
             self.pid = fork()
         except OSError:
-            os.close(self._news)
+            os.close(self._outcome)
             raise
         else:
             if self.pid == 0:
@@ -116,8 +116,8 @@ class Child:
         self._thread.start()
 
     def _wait(self) -> None:
-        told = os.read(self._news, LONGEST)  # nothing once the child is gone
-        os.close(self._news)
+        told = os.read(self._outcome, LONGEST)  # nothing once the child is gone
+        os.close(self._outcome)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         self._is_over = True

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..engine.rdb.reader import BadDataError, FileReader
-from ..engine.requests import LANE_LIMIT, FastLane
+from ..engine.requests import FAST_LIMIT, FastParser
 
 __all__ = ["BadFrameError", "TornFrameError", "batches", "size_of"]
 
-WINDOW: Final = LANE_LIMIT
-"""How many bytes the fast lane is shown at once: some hundreds of commands, or about a millisecond."""
+WINDOW: Final = FAST_LIMIT
+"""How many bytes the fast parser is shown at once: some hundreds of commands, or about a millisecond."""
 
 LONGEST_LINE: Final = 128
 """Bytes of a line that announces something; Redis reads no longer one."""
@@ -50,7 +50,7 @@ def batches(reader: FileReader) -> Iterator[list[list[bytes]]]:
         BadFrameError: something else stands there.
         TornFrameError: the end is missing.
     """
-    lane = FastLane()
+    parser = FastParser()
     while not reader.is_over:
         if reader.peek(1) == b"#":
             read_line(reader, LONGEST_ANNOTATION)
@@ -59,7 +59,7 @@ def batches(reader: FileReader) -> Iterator[list[list[bytes]]]:
         window = reader.peek(WINDOW)
         if len(window) == WINDOW:  # it ends in the middle of a command, most likely of the last one
             window = window[: window.rfind(b"\r\n*") + 2] or window
-        commands, used = lane.read(window)
+        commands, used = parser.read(window)
         if not used:
             commands = [read_frame(reader)]
         else:

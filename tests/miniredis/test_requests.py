@@ -9,14 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miniredis.engine.errors import ProtocolError
-from miniredis.engine.requests import LANE_LIMIT, READ_SIZE, FastLane, RequestParser, few_requests
+from miniredis.engine.requests import FAST_LIMIT, READ_SIZE, FastParser, RequestParser, few_requests
 
 from ..sizes import long_texts, sizes
 
 MAX_BULK = 512 * 1024 * 1024
 
 
-class NoLane(FastLane):
+class NoFastParser(FastParser):
     """Leaves everything to the exact reader."""
 
     def read(self, data: bytes) -> tuple[list[list[bytes]], int]:
@@ -31,11 +31,11 @@ class Singly(RequestParser):
 
 
 def parse(
-    chunks: Iterable[bytes], lane: FastLane | None = None, *, limited: bool = False
+    chunks: Iterable[bytes], fast_parser: FastParser | None = None, *, limited: bool = False
 ) -> tuple[list[list[bytes]], bytes]:
     """All requests in the chunks, and the error that ends them, if any."""
-    kind = Singly if isinstance(lane, NoLane) else RequestParser
-    parser = kind(lane or FastLane(), lambda: MAX_BULK, lambda: limited)
+    kind = Singly if isinstance(fast_parser, NoFastParser) else RequestParser
+    parser = kind(fast_parser or FastParser(), lambda: MAX_BULK, lambda: limited)
     requests = []
     for chunk in chunks:
         parser.feed(chunk)
@@ -117,7 +117,7 @@ def test_the_fast_path_and_cuts_do_not_change_the_parsed_requests(
     data = b"".join(part if isinstance(part, bytes) else encode(*part) for part in parts)
     places = [0, *sorted({cut % (len(data) + 1) for cut in cuts}), len(data)]
     chunks = [data[start:end] for start, end in pairwise(places)]
-    exactly = parse([data], NoLane())
+    exactly = parse([data], NoFastParser())
     assert parse([data]) == exactly
     assert parse(chunks) == exactly
     if len(data) < 200:
@@ -125,7 +125,7 @@ def test_the_fast_path_and_cuts_do_not_change_the_parsed_requests(
 
 
 arguments = st.lists(
-    st.sampled_from([b"", b"a", b"\r\n", b"\r", b"\n", b"$1\r\na\r\n", b"\0", b"x" * 300, b"x" * LANE_LIMIT]),
+    st.sampled_from([b"", b"a", b"\r\n", b"\r", b"\n", b"$1\r\na\r\n", b"\0", b"x" * 300, b"x" * FAST_LIMIT]),
     max_size=30,
 )
 spoilt = st.sampled_from(
@@ -138,11 +138,11 @@ spoilt = st.sampled_from(
 def test_arguments_read_in_bulk_are_the_same_as_read_one_by_one(
     words: list[bytes], more: int, change: tuple[bytes, bytes], cuts: list[int]
 ) -> None:
-    request = encode(b"x" * LANE_LIMIT, *words)  # too long for the fast lane
+    request = encode(b"x" * FAST_LIMIT, *words)  # too long for the fast parser
     data = request.replace(*change, 1) if change[0] else request
     data += encode(b"PING") * more
-    places = [0, *sorted({min(cut + LANE_LIMIT, len(data)) for cut in cuts}), len(data)]
-    assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoLane())
+    places = [0, *sorted({min(cut + FAST_LIMIT, len(data)) for cut in cuts}), len(data)]
+    assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoFastParser())
 
 
 @settings(max_examples=300, deadline=None)
@@ -155,7 +155,7 @@ def test_requests_read_by_their_lengths_are_the_same_as_read_exactly(
     data = b"".join(encode(b"x" * 2000, *words) for words in requests)
     data = data.replace(*change, 1) if change[0] else data
     places = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
-    assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoLane())
+    assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoFastParser())
 
 
 @pytest.mark.parametrize("word", [b"e123", b""], ids=["short", "empty"])
@@ -180,10 +180,10 @@ def test_the_arguments_of_a_long_request_are_read_in_bulk(
 def test_the_fast_path_takes_well_formed_requests(value: bytes) -> None:
     request = encode(b"SET", b"k", value)
     for rest in (b"*1\r\n$4\r\nPI", request[:-1]):
-        assert FastLane().read(request * 10 + rest) == ([[b"SET", b"k", value]] * 10, 10 * len(request))
+        assert FastParser().read(request * 10 + rest) == ([[b"SET", b"k", value]] * 10, 10 * len(request))
 
 
-@pytest.mark.parametrize("size", [1, LANE_LIMIT - 100, LANE_LIMIT, LANE_LIMIT + 1, 1_000_000])
+@pytest.mark.parametrize("size", [1, FAST_LIMIT - 100, FAST_LIMIT, FAST_LIMIT + 1, 1_000_000])
 def test_large_values_and_long_pipelines_are_parsed(size: int) -> None:
     value = bytes(range(256)) * (size // 256 + 1)
     data = encode(b"SET", b"k", value[:size]) * 3 + encode(b"PING") * 5000
@@ -246,14 +246,14 @@ def test_requests_before_authentication_have_stricter_limits(
     data, requests, error = case
     assert parse([data], limited=True) == (requests, error), "whole"
     assert parse((data[at : at + 1] for at in range(len(data))), limited=True) == (requests, error)
-    assert parse([data], NoLane(), limited=True) == (requests, error), "without the fast lane"
+    assert parse([data], NoFastParser(), limited=True) == (requests, error), "without the fast parser"
     if error.startswith(b"unauthenticated"):
         assert parse([data])[1] == b"", "limits are for the unknown"
 
 
 def test_limits_before_authentication_apply_to_requests_read_ahead_of_a_reset() -> None:
     limited = False
-    parser = RequestParser(FastLane(), lambda: MAX_BULK, lambda: limited)
+    parser = RequestParser(FastParser(), lambda: MAX_BULK, lambda: limited)
     parser.feed(encode(b"RESET") + encode(*[b"x"] * 11))
     assert parser.next() == [b"RESET"]
     limited = True
@@ -262,7 +262,7 @@ def test_limits_before_authentication_apply_to_requests_read_ahead_of_a_reset() 
 
 
 def test_the_parser_asks_for_the_rest_of_a_large_argument() -> None:
-    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    parser = RequestParser(FastParser(), lambda: MAX_BULK)
     assert parser.appetite == 16384
     parser.feed(b"*1\r\n$32768\r\n" + b"x" * 100)
     assert parser.next() is None
@@ -276,7 +276,7 @@ def test_the_parser_asks_for_the_rest_of_a_large_argument() -> None:
 
 
 def test_requests_of_a_blocked_client_are_kept_unparsed() -> None:
-    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    parser = RequestParser(FastParser(), lambda: MAX_BULK)
     data = encode(b"") * 100_000
     tracemalloc.start()
     try:
@@ -331,7 +331,7 @@ PIECE = b"y" * (1 << 20)
 
 
 def test_a_large_argument_that_has_arrived_whole_is_not_copied() -> None:
-    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    parser = RequestParser(FastParser(), lambda: MAX_BULK)
     count = 32
     tracemalloc.start()
     try:
@@ -362,7 +362,7 @@ def test_a_large_argument_parses_the_same_wherever_it_is_cut(size: int) -> None:
 
 
 def test_the_received_part_of_a_large_argument_counts_as_unparsed_input() -> None:
-    parser = RequestParser(FastLane(), lambda: MAX_BULK)
+    parser = RequestParser(FastParser(), lambda: MAX_BULK)
     parser.feed(b"*2\r\n$4\r\nECHO\r\n$100000\r\n" + b"x" * 1000)
     assert parser.next() is None
     parser.feed(b"x" * 60_000)

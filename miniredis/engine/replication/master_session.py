@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
 from ..replay import NEVER
 from ..replies import pack
-from ..requests import FastLane, RequestParser, size_of
+from ..requests import FastParser, RequestParser, size_of
 from ..session import Session
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ class MasterSession(Session):
     must_obey = True
 
     def __init__(self, engine: Engine, database: Database, *, is_counted: bool) -> None:
-        super().__init__(engine, engine.new_number(), RequestParser(FastLane(), lambda: LONGEST), engine.now)
+        super().__init__(
+            engine, engine.new_number(), RequestParser(FastParser(), lambda: LONGEST), engine.now
+        )
         self.flags = MASTER | REPLIES_OFF
         self.db = database
         self.is_counted = is_counted
