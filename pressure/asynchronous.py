@@ -220,7 +220,7 @@ class AsyncExecution(PooledExecution[T]):
                 await self._checkout.leave_server()
             raise
         finally:
-            self.member.is_spoiled |= self.leaves_a_mess
+            self.member.is_spoiled |= self.spoils_connection
         return self.result
 
     async def _may_wait(self) -> bool:

@@ -304,7 +304,7 @@ class Connection:
         """Whether it is open and has nothing to read; if the server has closed it, there is something."""
         try:
             return not (self._reader.has_data() or self._has_input())
-        except Exception:  # of any class, if the socket is a client's
+        except OSError:
             return False
 
     def exchange(self, data: bytes, count: int, scope: CancelScope) -> list[Reply]:

@@ -193,7 +193,7 @@ class _Execution(PooledExecution[T]):
                 self._checkout.leave_server()
             raise
         finally:
-            self.member.is_spoiled |= self.leaves_a_mess
+            self.member.is_spoiled |= self.spoils_connection
         return self.result
 
     def _may_wait(self) -> bool:

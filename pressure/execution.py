@@ -96,7 +96,7 @@ class Execution(Generic[T]):
             self.result = stop.value
 
     @property
-    def leaves_a_mess(self) -> bool:
+    def spoils_connection(self) -> bool:
         """Whether the connection should not be used again: keys may be watched, or a role be held on it.
 
         That is so if a command was refused, or if something ended the operation early, such as a signal
@@ -174,7 +174,7 @@ class PooledExecution(Execution[T]):
     """
 
     __slots__ = (
-        "_has_heirs",
+        "_can_fail_over",
         "_limit",
         "_refused_steps",
         "_reply_timeout",
@@ -190,7 +190,7 @@ class PooledExecution(Execution[T]):
         self.connection: Any = None
         self._reply_timeout = where.reply_timeout
         self._limit = where.max_connections
-        self._has_heirs = where.directory is not None
+        self._can_fail_over = where.directory is not None
         self._watches = self._watched = False
         self._refused_steps = 0
 
@@ -233,7 +233,7 @@ class PooledExecution(Execution[T]):
 
         Another process runs the server then.
         """
-        if not self._has_heirs or not self._may_send_again:
+        if not self._can_fail_over or not self._may_send_again:
             return False
         self._forget_step()
         return True

@@ -6,8 +6,8 @@ Rules:
       its own, made for it, and a third of the lease to finish: an attempt that hangs is given up, and the
       next begins at once. So one connection that hangs does not end a lease.
     - When there has been no hold for a while, renewing ends by itself; ``stop`` ends it, too.
-    - A failure to renew is not reported: the next attempt may succeed. If none does, the holder's next write
-      fails.
+    - A failure to renew is logged (``background``): the next attempt may succeed. If none does, the holder's
+      next write fails.
     - A forked child renews nothing that its parent began.
 
 A flavour subclasses ``LeaseRenewer`` to run this in its own background.
@@ -19,9 +19,9 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from typing import Final, TypeAlias
 
+from pressure.background import Attempts
 from pressure.checks import milliseconds
 from pressure.forks import forget_in_child
 
@@ -41,13 +41,16 @@ class LeaseRenewer(ABC):
 
     Args:
         seconds: How long a lease lasts.
+        owner: Whose leases they are, for people: "queue jobs".
 
     Attributes:
         pause: Seconds from the begin of one attempt to the begin of the next, and the longest time for each.
+        attempts: Entered for each attempt.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, owner: str) -> None:
         self.pause = seconds / ATTEMPTS
+        self.attempts = Attempts("pressure.lease", f"{owner}: renewing its lease")
         self._holds: set[bytes] = set()
 
     def begin(self, hold_id: bytes) -> None:
@@ -74,10 +77,11 @@ class ThreadRenewer(LeaseRenewer):
     Args:
         seconds: How long a lease lasts.
         renew: Renews the leases of some holds, within ``pause`` seconds.
+        owner: As in the base.
     """
 
-    def __init__(self, seconds: float, renew: Renew) -> None:
-        super().__init__(seconds)
+    def __init__(self, seconds: float, renew: Renew, owner: str) -> None:
+        super().__init__(seconds, owner)
         self._renew = renew
         self.forget()
         forget_in_child(self)
@@ -120,7 +124,7 @@ class ThreadRenewer(LeaseRenewer):
         pause = self.pause
         while holds := self._holds_after(pause):
             began = time.monotonic()
-            with suppress(Exception):  # any error, also of a credential provider: the next may succeed
+            with self.attempts:
                 self._renew(holds)
             pause = self.pause_after(began)
 

@@ -24,7 +24,8 @@ class Opened(NamedTuple):
     Attributes:
         sock: The socket, or an object with its methods.
         close: Closes it.
-        can_read: Whether there is something to read; asked if the socket has no file descriptor.
+        can_read: Whether there is something to read; asked if the socket has no file descriptor. It may
+            raise OSError.
     """
 
     sock: Any
@@ -90,4 +91,11 @@ def _opened_by_redis_py(kind: Any, options: Mapping[str, Any]) -> Opened:
     except RedisError as error:
         connection.disconnect()
         raise ConnectionError(str(error)) from error
-    return Opened(connection._sock, connection.disconnect, lambda: connection.can_read(0))
+
+    def can_read() -> bool:
+        try:
+            return bool(connection.can_read(0))
+        except RedisError as error:
+            raise ConnectionError(str(error)) from error
+
+    return Opened(connection._sock, connection.disconnect, can_read)

@@ -9,6 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
+from pressure.background import Attempts
 from pressure.connection import Interrupt
 from pressure.driver import Driver
 from pressure.errors import QueueClosedError, QueueEmptyError
@@ -43,7 +44,9 @@ class Synchronous(Flavour):
         self._renewer = None
         if lease is not None and renewal is not None:
             within = lease / ATTEMPTS
-            self._renewer = ThreadRenewer(lease, lambda holds: self._driver.aside(renewal(holds), within))
+            self._renewer = ThreadRenewer(
+                lease, lambda holds: self._driver.aside(renewal(holds), within), f"queue {keys}"
+            )
         self._driver = Driver(where, keys, self._renewer)
 
     def _wish(self) -> BaseException | None:
@@ -105,10 +108,11 @@ class Synchronous(Flavour):
     def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> Iterator[None]:
         """Run an operation periodically during a block, on a thread of its own."""
         over = threading.Event()
+        attempts = Attempts("pressure.heartbeat", f"queue {self}: a heartbeat")
 
         def run() -> None:
             while not over.wait(every):
-                with contextlib.suppress(Exception):  # also a credential provider's: the next may succeed
+                with attempts:
                     self._driver.run(heartbeat())
 
         thread = threading.Thread(target=run, name="heartbeat", daemon=True)

@@ -11,6 +11,7 @@ from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.aio.lease import TaskRenewer
 from pressure.asynchronous import Asynchronous
+from pressure.background import Attempts
 from pressure.flavour import Renewal
 from pressure.keys import QueueKeys
 from pressure.lease import ATTEMPTS
@@ -29,16 +30,18 @@ class OnAsyncio(Asynchronous):
         self._where = where
         if lease is not None and renewal is not None:
             self._renewer = TaskRenewer(
-                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS)
+                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS), f"queue {keys}"
             )
         self._driver = Driver(asynchronous(where), keys, self._renewer)
 
     @contextlib.asynccontextmanager
     async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+        attempts = Attempts("pressure.heartbeat", f"queue {self}: a heartbeat")
+
         async def run() -> None:
             while True:
                 await asyncio.sleep(every)
-                with contextlib.suppress(Exception):  # also a credential provider's: the next may succeed
+                with attempts:
                     await self._driver.run(heartbeat())
 
         task = asyncio.create_task(run(), name="heartbeat")

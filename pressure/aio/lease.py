@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
 from typing import Any
 
 from pressure.lease import LeaseRenewer
@@ -18,10 +17,13 @@ class TaskRenewer(LeaseRenewer):
     Args:
         seconds: How long a lease lasts.
         renew: Renews the leases of some holds; takes at most ``pause`` seconds.
+        owner: As in the base.
     """
 
-    def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
-        super().__init__(seconds)
+    def __init__(
+        self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]], owner: str
+    ) -> None:
+        super().__init__(seconds, owner)
         self._renew = renew
         self._task: asyncio.Task[None] | None = None
         self._home: tuple[int, Any] = (0, None)
@@ -54,6 +56,6 @@ class TaskRenewer(LeaseRenewer):
                 self._task = None
                 return
             began = time.monotonic()
-            with suppress(Exception):  # any error, such as a credential provider's: the next may succeed
+            with self.attempts:
                 await self._renew(frozenset(self._holds))
             pause = self.pause_after(began)

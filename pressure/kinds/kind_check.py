@@ -20,8 +20,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from pressure.errors import QueueAlreadyExistsError
 from pressure.kinds.kind import KindCheck, KindContext
-from pressure.protocol import operation as steps
-from pressure.protocol.operation import Batch, Command, Operation, Reply
+from pressure.protocol.operation import Batch, Command, Operation, Reply, operation
 from pressure.text import printable
 
 T = TypeVar("T")
@@ -98,21 +97,14 @@ def _compare(ctx: KindContext, kind_check: KindCheck, found: tuple[str, bytes] |
     )
 
 
-def operation(
+def _checked(
     function: Callable[Concatenate[KindContext, P], Operation[T]],
-    /,
     *,
     changes: bool = False,
     makes: bool = False,
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
-    """Decorate a generator function as an operation that begins with ``check_kind``.
-
-    Args:
-        function: The generator function.
-        changes: Whether it adds or takes items.
-        makes: Whether it creates the queue if it does not exist.
-    """
-    whole = steps.operation(function)
+    """An operation that begins with ``check_kind``, which gets these options."""
+    whole = operation(function)
 
     @wraps(function)
     def guarded(ctx: KindContext, /, *args: P.args, **kwargs: P.kwargs) -> Operation[T]:
@@ -122,15 +114,22 @@ def operation(
     return guarded
 
 
+def reading(
+    function: Callable[Concatenate[KindContext, P], Operation[T]], /
+) -> Callable[Concatenate[KindContext, P], Operation[T]]:
+    """Decorate an operation that neither adds nor takes items."""
+    return _checked(function)
+
+
 def modifying(
     function: Callable[Concatenate[KindContext, P], Operation[T]], /
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Decorate an operation that takes or changes items."""
-    return operation(function, changes=True)
+    return _checked(function, changes=True)
 
 
 def creating(
     function: Callable[Concatenate[KindContext, P], Operation[T]], /
 ) -> Callable[Concatenate[KindContext, P], Operation[T]]:
     """Decorate an operation that adds items, and so may create the queue."""
-    return operation(function, changes=True, makes=True)
+    return _checked(function, changes=True, makes=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pressure.errors import (
@@ -125,25 +125,26 @@ def note_failure(error: BaseException, ctx: Context, replies: list[Reply]) -> No
         error.add_note(f"a role of queue {ctx.keys} could not be given back ({refused}); repair frees it")
 
 
+#: The error for each status that a script answers, by the queue, the role and the answer's detail.
+_PROBLEMS: Final[dict[bytes, Callable[[Context, Role, bytes], Exception]]] = {
+    b"gone": lambda ctx, _role, _detail: does_not_exist(ctx),
+    b"closed": lambda ctx, role, _detail: is_closed(ctx, role),
+    b"busy": lambda ctx, role, holder: in_use(ctx, role, holder or None),
+    b"lost": lambda ctx, role, holder: not_ours(ctx, role, holder or None),
+    b"full": lambda ctx, _role, _detail: QueueFullError(f"queue {ctx.keys} is full"),
+    b"empty": lambda ctx, _role, _detail: QueueEmptyError(f"queue {ctx.keys} is empty"),
+    b"bound": lambda ctx, _role, value: malformed(ctx.keys, "bound", value, how_to_set_bound(ctx.keys)),
+}
+
+
 def problem(ctx: Context, role: Role, answer: ScriptReply, *, closing: bool = False) -> Exception | None:
     """The error that a script's answer stands for, if any; ``closing`` says that the script was CLOSE."""
-    error: Exception
     if answer.status in (b"ok", b"wait"):
         return None
-    if answer.status == b"gone":
-        error = does_not_exist(ctx)
-    elif answer.status == b"closed":
-        error = is_closed_already(ctx) if closing else is_closed(ctx, role)
-    elif answer.status == b"busy":
-        error = in_use(ctx, role, answer.detail or None)
-    elif answer.status == b"lost":
-        error = not_ours(ctx, role, answer.detail or None)
-    elif answer.status == b"full":
-        error = QueueFullError(f"queue {ctx.keys} is full")
-    elif answer.status == b"empty":
-        error = QueueEmptyError(f"queue {ctx.keys} is empty")
-    elif answer.status == b"bound":
-        error = malformed(ctx.keys, "bound", answer.detail, how_to_set_bound(ctx.keys))
+    if closing and answer.status == b"closed":
+        error: Exception = is_closed_already(ctx)
+    elif of_status := _PROBLEMS.get(answer.status):
+        error = of_status(ctx, role, answer.detail)
     else:
         error = ServerReplyError(plain_refusal(answer.detail))
     if answer.stuck:

@@ -62,7 +62,7 @@ class Ownership:
             if self._is_dead(holder) and not self._acquire(instead_of=holder):
                 break
             self._server.pause(min(LOOK, max(left, 1) / 1000))
-        self._renewer = ThreadRenewer(self._lease, self._renew)
+        self._renewer = ThreadRenewer(self._lease, self._renew, f"owner of {self._key!r}")
         self._renewer.begin(self.me.encode())
 
     def _acquire(self, instead_of: bytes = b"") -> tuple[bytes, int] | None:

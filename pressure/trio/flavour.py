@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import trio
 
 from pressure.asynchronous import Asynchronous
+from pressure.background import Attempts
 from pressure.flavour import Renewal
 from pressure.keys import QueueKeys
 from pressure.lease import ATTEMPTS
@@ -31,7 +32,7 @@ class OnTrio(Asynchronous):
         self._where = where
         if lease is not None and renewal is not None:
             self._renewer = SystemTaskRenewer(
-                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS)
+                lease, lambda holds: self._driver.aside(renewal(holds), lease / ATTEMPTS), f"queue {keys}"
             )
         self._driver = Driver(where, keys, self._renewer)
 
@@ -41,10 +42,12 @@ class OnTrio(Asynchronous):
 
     @contextlib.asynccontextmanager
     async def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> AsyncIterator[None]:
+        attempts = Attempts("pressure.heartbeat", f"queue {self}: a heartbeat")
+
         async def run() -> None:
             while True:
                 await trio.sleep(every)
-                with contextlib.suppress(Exception):  # also a credential provider's: the next may succeed
+                with attempts:
                     await self._driver.run(heartbeat())
 
         error: BaseException | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
 from typing import Any
 
 import trio
@@ -19,10 +18,13 @@ class SystemTaskRenewer(LeaseRenewer):
     Args:
         seconds: How long a lease lasts.
         renew: Renews the leases of some holds; takes at most ``pause`` seconds.
+        owner: As in the base.
     """
 
-    def __init__(self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]]) -> None:
-        super().__init__(seconds)
+    def __init__(
+        self, seconds: float, renew: Callable[[Collection[bytes]], Awaitable[None]], owner: str
+    ) -> None:
+        super().__init__(seconds, owner)
         self._renew = renew
         self._home: tuple[int, Any] = (0, None)
         self._running: _Running | None = None
@@ -55,7 +57,7 @@ class SystemTaskRenewer(LeaseRenewer):
             with running.scope:
                 while await self._has_holds_after(pause):
                     began = time.monotonic()
-                    with suppress(Exception):  # an error in a system task would end the whole run
+                    with self.attempts:  # an error in a system task would end the whole run
                         await self._renew(frozenset(self._holds))
                     pause = self.pause_after(began)
         finally:

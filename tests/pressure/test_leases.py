@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -144,7 +145,9 @@ def renewers() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name == "pressure-lease"]
 
 
-def test_an_attempt_that_raises_whatever_does_not_end_renewing() -> None:
+def test_an_attempt_that_raises_whatever_does_not_end_renewing_and_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Such as a credential provider that cannot be asked for a while."""
     attempts = []
 
@@ -152,11 +155,13 @@ def test_an_attempt_that_raises_whatever_does_not_end_renewing() -> None:
         attempts.append(1)
         raise RuntimeError("no credentials")
 
-    renewer = ThreadRenewer(0.03, renew)
+    renewer = ThreadRenewer(0.03, renew, "queue jobs")
     renewer.begin(b"hold")
     until(lambda: len(attempts) > 2, "does it go on")
     renewer.end(b"hold")
     renewer.stop()
+    failed = "queue jobs: renewing its lease failed, and is tried again: RuntimeError: no credentials"
+    assert caplog.record_tuples == [("pressure.lease", logging.WARNING, failed)]
 
 
 def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> None:
@@ -169,7 +174,7 @@ def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> N
                 many.set()
             raise RuntimeError("no credentials")
 
-        renewer = TaskRenewer(0.03, renew)
+        renewer = TaskRenewer(0.03, renew, "queue jobs")
         renewer.begin(b"hold")
         async with asyncio.timeout(20):
             await many.wait()

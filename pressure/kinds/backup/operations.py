@@ -19,7 +19,7 @@ from pressure.errors import QueueAlreadyExistsError
 from pressure.kinds.backup.lua import CLAIM, REAP, REQUEUE
 from pressure.kinds.commands import execute, front, now, pairs, transaction
 from pressure.kinds.kind import KindContext
-from pressure.kinds.kind_check import check_kind, creating, modifying, operation
+from pressure.kinds.kind_check import check_kind, creating, modifying, reading
 from pressure.protocol.commands import atomic, blocking, check, executed, together
 from pressure.protocol.numbers import milliseconds_in
 from pressure.protocol.operation import Batch, Command, Deadline, Operation, Reply
@@ -189,7 +189,7 @@ def times_of(scores: Reply) -> dict[bytes, int]:
     return {item: milliseconds_in(score) for item, score in pairs(scores)}
 
 
-@operation
+@reading
 def in_progress(ctx: KindContext, keys: BackupKeys) -> Operation[list[tuple[bytes, int | None, int]]]:
     """Each item in progress with the time of its claim and the server's time now; the oldest claim first."""
     looks: tuple[Command, ...] = (
@@ -203,13 +203,13 @@ def in_progress(ctx: KindContext, keys: BackupKeys) -> Operation[list[tuple[byte
     return sorted(found, key=lambda each: at if each[1] is None else each[1])
 
 
-@operation
+@reading
 def peek(ctx: KindContext, keys: BackupKeys, count: int) -> Operation[list[bytes]]:
     """The items that will be claimed next; they stay in the queue."""
     return (yield from front(keys.pending, count))
 
 
-@operation
+@reading
 def length(ctx: KindContext, keys: BackupKeys) -> Operation[int]:
     """How many items wait."""
     (number,) = yield from execute((b"LLEN", keys.pending))

@@ -16,7 +16,7 @@ from typing import Final
 from pressure.errors import PressureError, ServerReplyError
 from pressure.kinds.commands import execute, now
 from pressure.kinds.kind import KindContext
-from pressure.kinds.kind_check import creating, modifying, operation
+from pressure.kinds.kind_check import creating, modifying, reading
 from pressure.kinds.reliable.backend import Backend, Other
 from pressure.kinds.reliable.collecting import collect
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, ReliableKeys
@@ -218,19 +218,19 @@ def heartbeat(
     return [each for each in ids if each in heard]
 
 
-@operation
+@reading
 def inspect(ctx: KindContext, state: QueueState, start: int, count: int) -> Operation[list[Delivered]]:
     """Up to ``count`` waiting messages, from place ``start`` on."""
     return (yield from state.backend.inspect(state.keys, start, count))
 
 
-@operation
+@reading
 def pending(ctx: KindContext, state: QueueState, start: int, count: int) -> Operation[list[Pending]]:
     """Up to ``count`` pending messages, from place ``start`` on."""
     return (yield from state.backend.pending(state.keys, start, count))
 
 
-@operation
+@reading
 def info(ctx: KindContext, state: QueueState) -> Operation[Info]:
     """The queue's counts, read in a few round trips."""
     last, undelivered, delivered = yield from state.backend.info(state.keys, state.keys.queue)
@@ -240,7 +240,7 @@ def info(ctx: KindContext, state: QueueState) -> Operation[Info]:
     return Info(last, undelivered + waiting, delivered + taken, int(delayed), dead)
 
 
-@operation
+@reading
 def dead_letters(ctx: KindContext, state: QueueState, count: int) -> Operation[list[DeadLetter]]:
     """The oldest dead letters."""
     return (yield from state.backend.dead_letters(state.keys, count))

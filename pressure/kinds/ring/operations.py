@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pressure.kinds.commands import execute, front, transaction
 from pressure.kinds.kind import KindContext
-from pressure.kinds.kind_check import creating, modifying, operation
+from pressure.kinds.kind_check import creating, modifying, reading
 from pressure.kinds.ring.lua import CLAIM, COMPLETE, EXTEND
 from pressure.protocol.operation import Command, Operation, Reply
 from pressure.protocol.scripts import NO_SCRIPTS, eval_script
@@ -25,13 +25,13 @@ def push(ctx: KindContext, items: Sequence[bytes]) -> Operation[int]:
     return int(length)
 
 
-@operation
+@reading
 def peek(ctx: KindContext, count: int) -> Operation[list[bytes]]:
     """The items at the front, locked or not; they stay where they are."""
     return (yield from front(ctx.keys.main, count))
 
 
-@operation
+@reading
 def length(ctx: KindContext) -> Operation[int]:
     """How many items there are, locked or not."""
     (number,) = yield from execute((b"LLEN", ctx.keys.main))
@@ -109,7 +109,7 @@ def _change(ctx: KindContext, lock: bytes, token: bytes, step: Command) -> Opera
     return ours
 
 
-@operation
+@reading
 def items(ctx: KindContext, locks: bytes) -> Operation[list[tuple[bytes, bool]]]:
     """All items, the one at the front first, and whether each is locked (read in a second round trip)."""
     (found,) = yield from execute((b"LRANGE", ctx.keys.main, 0, -1))

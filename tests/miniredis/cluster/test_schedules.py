@@ -16,10 +16,10 @@ def test_what_replicas_have_survives_a_schedule(seed: int) -> None:
             for number in range(100):
                 client.set(f"k{number}", number)
         schedule = cluster.schedule(seed)
-        happenings = [schedule.step() for _ in range(STEPS)]
+        steps = [schedule.step() for _ in range(STEPS)]
         schedule.finish()
         assert all(node.is_up for node in cluster.nodes)
-        assert len({happening.what for happening in happenings}) > 2
+        assert len({step.what for step in steps}) > 2
         with cluster.client() as client:
             assert [client.get(f"k{number}") for number in range(100)] == [
                 b"%d" % number for number in range(100)
@@ -27,14 +27,14 @@ def test_what_replicas_have_survives_a_schedule(seed: int) -> None:
 
 
 def test_the_same_seed_does_the_same_and_another_one_something_else() -> None:
-    def happenings(seed: int) -> list[tuple[str, int, int]]:
+    def steps(seed: int) -> list[tuple[str, int, int]]:
         with miniredis.cluster(2, replicas=1) as cluster:
             schedule = cluster.schedule(seed)
             return [(*schedule.step(), len(cluster.nodes[0].slots)) for _ in range(STEPS)]
 
-    first = happenings(5)
-    assert happenings(5) == first
-    assert happenings(6) != first
+    first = steps(5)
+    assert steps(5) == first
+    assert steps(6) != first
 
 
 def test_each_shard_keeps_a_node_that_is_up() -> None:

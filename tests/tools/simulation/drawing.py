@@ -1,4 +1,4 @@
-"""A schedule as a picture: a lane for each client, each batch with what it was answered.
+"""A schedule as a picture: a column for each client, each batch with what it was answered.
 
 As text the batches stand below each other, in the order in which they were sent; as SVG in columns.
 """
@@ -18,10 +18,10 @@ from .moves import Game, Move, State
 from .schedules import written
 from .servers import Refusal
 
-__all__ = ["Happening", "happenings", "picture"]
+__all__ = ["DrawnMove", "drawn_moves", "picture"]
 
 WIDE: Final = 300
-"""Pixels of a lane."""
+"""Pixels of a column."""
 LINE: Final = 14
 """Pixels of a line."""
 LONGEST: Final = 44
@@ -29,45 +29,45 @@ LONGEST: Final = 44
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class DrawnMove:
     """What happened in a move.
 
     Attributes:
         move: the move.
-        lane: whose it is.
+        column: whose it is.
         lines: what was sent, and what it was answered.
-        woken: the lanes of those that were answered by it, each with its answer.
+        woken: the columns of those that were answered by it, each with its answer.
     """
 
     move: Move
-    lane: int
+    column: int
     lines: tuple[str, ...]
     woken: tuple[tuple[int, str], ...]
 
 
-def happenings(game: Game, schedule: Sequence[Move]) -> Iterator[Happening]:
+def drawn_moves(game: Game, schedule: Sequence[Move]) -> Iterator[DrawnMove]:
     """What happens in each move of a schedule."""
     state = game.start
     for move in schedule:
         after = dict(game.moves(state))[move]
-        yield _happening(game, move, state, after)
+        yield _drawn(game, move, state, after)
         state = after
 
 
-def _happening(game: Game, move: Move, before: State, after: State) -> Happening:
+def _drawn(game: Game, move: Move, before: State, after: State) -> DrawnMove:
     name = move.rstrip("~").partition("!")[0]
-    lane = game.names.index(name) if name in game.names else -1
+    column = game.names.index(name) if name in game.names else -1
     lines = []
     if move.endswith("~"):
-        lines.append("its time is over" if lane >= 0 else f"the lease of the {name} role is over")
-    elif commands := game.clients[lane].states[before[lane + 1]].commands:
+        lines.append("its time is over" if column >= 0 else f"the lease of the {name} role is over")
+    elif commands := game.clients[column].states[before[column + 1]].commands:
         lines += [_command(command, game.keys.queue) for command in commands]
     if "!" in move:
         lines.append(move.partition("!")[2].replace("-", " "))
-    lines += _heard(game, lane, before, after) if lane >= 0 else ()
-    others = [who for who in range(len(game.clients)) if who != lane and before[who + 1] != after[who + 1]]
+    lines += _heard(game, column, before, after) if column >= 0 else ()
+    others = [who for who in range(len(game.clients)) if who != column and before[who + 1] != after[who + 1]]
     woken = tuple((who, line) for who in others for line in _heard(game, who, before, after))
-    return Happening(move, lane, tuple(lines), woken)
+    return DrawnMove(move, column, tuple(lines), woken)
 
 
 def _heard(game: Game, who: int, before: State, after: State) -> Iterator[str]:
@@ -111,44 +111,44 @@ def _result(result: Any) -> str:
 
 def picture(game: Game, violation: Violation) -> Evidence:
     """What leads to a violation, drawn."""
-    found = list(happenings(game, violation.schedule))
+    found = list(drawn_moves(game, violation.schedule))
     text = "\n".join([f"schedule: {written(violation.schedule)}", *_text(game, found), violation.what])
     return Evidence(f"{game.scenario.name}: {violation.what}", text, _markup(game, found, violation))
 
 
-def _text(game: Game, found: Sequence[Happening]) -> Iterator[str]:
+def _text(game: Game, found: Sequence[DrawnMove]) -> Iterator[str]:
     names = [*game.names, "server"]
     for number, each in enumerate(found, 1):
-        heads = [f"{number:3} {names[each.lane]:8}"] + [" " * 12] * len(each.lines)
+        heads = [f"{number:3} {names[each.column]:8}"] + [" " * 12] * len(each.lines)
         yield from (f"{head}{line}" for head, line in zip(heads, each.lines, strict=False))
         yield from (f"    {names[who]:8}{line}" for who, line in each.woken)
 
 
-def _markup(game: Game, found: Sequence[Happening], violation: Violation) -> str:
+def _markup(game: Game, found: Sequence[DrawnMove], violation: Violation) -> str:
     """The same as SVG; who is asked reads it from top to bottom, and the colours say nothing of their own."""
     names, shapes, top = game.names, [], 3 * LINE
-    for lane, name in enumerate(names):
-        left = lane * WIDE
+    for column, name in enumerate(names):
+        left = column * WIDE
         shapes.append(f'<text x="{left + 8}" y="{LINE}" font-weight="bold">{escape(name)}</text>')
     for each in found:
-        rows = [(max(each.lane, 0), each.lines), *((who, (line,)) for who, line in each.woken)]
-        for lane, lines in rows:
-            shapes += _box(lane, top, lines)
+        rows = [(max(each.column, 0), each.lines), *((who, (line,)) for who, line in each.woken)]
+        for column, lines in rows:
+            shapes += _box(column, top, lines)
             top += LINE * len(lines) + LINE // 2
     shapes.append(f'<text x="8" y="{top + LINE}" font-weight="bold">{escape(violation.what)}</text>')
-    lanes = [
+    columns = [
         f'<line x1="{left}" y1="{2 * LINE}" x2="{left}" y2="{top}" stroke="currentColor"/>'
         for left in range(4, len(names) * WIDE, WIDE)
     ]
     size = f'viewBox="0 0 {max(len(names), 2) * WIDE} {top + 2 * LINE}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="monospace" font-size="11" '
-        f'fill="currentColor"><title>{escape(violation.what)}</title>{"".join(lanes)}{"".join(shapes)}</svg>'
+        f'fill="currentColor"><title>{escape(violation.what)}</title>{"".join(columns)}{"".join(shapes)}</svg>'
     )
 
 
-def _box(lane: int, top: int, lines: Sequence[str]) -> Iterator[str]:
-    left, height = lane * WIDE + 4, LINE * len(lines) + 2
+def _box(column: int, top: int, lines: Sequence[str]) -> Iterator[str]:
+    left, height = column * WIDE + 4, LINE * len(lines) + 2
     yield (
         f'<rect x="{left}" y="{top - LINE + 2}" width="{WIDE - 12}" height="{height}" fill="none" '
         'stroke="currentColor" stroke-opacity="0.4"/>'

@@ -82,12 +82,14 @@ def test_a_workers_heartbeat_goes_on_while_it_works(queue: Any) -> None:
     assert beats
 
 
-def test_a_heartbeat_that_fails_is_not_the_last(queue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heartbeats_that_fail_are_logged_once_and_are_not_the_last(
+    queue: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     heartbeat = operations.heartbeat
     heard: list[object] = []
 
     def failing_at_first(*args: Any) -> Any:
-        if not heard:
+        if len(heard) < 2:
             heard.append("an error")
             raise RuntimeError("no token from the credential provider")
         ids = yield from heartbeat(*args)
@@ -96,11 +98,17 @@ def test_a_heartbeat_that_fails_is_not_the_last(queue: Any, monkeypatch: pytest.
 
     monkeypatch.setattr(operations, "heartbeat", failing_at_first)
     queue.push(b"v")
+    caplog.set_level(logging.INFO, "pressure.heartbeat")
     handled = queue.work(
-        lambda _: until(lambda: heard[2:], "was a second heartbeat heard"),
+        lambda _: until(lambda: heard[3:], "was a second heartbeat heard"),
         min_idle=60, heartbeat=0.01, max_messages=1,
     )  # fmt: skip
-    assert (handled, heard[0]) == (1, "an error")
+    assert (handled, heard[:2]) == (1, ["an error"] * 2)
+    failed = "a heartbeat failed, and is tried again: RuntimeError: no token from the credential provider"
+    assert [(level, text.partition(": ")[2]) for _, level, text in caplog.record_tuples] == [
+        (logging.WARNING, failed),
+        (logging.INFO, "a heartbeat succeeds again"),
+    ]
 
 
 def test_a_worker_ends_after_the_given_number_of_messages(queue: Any) -> None:
