@@ -32,6 +32,7 @@ MODULES: Final = (
             "healing",
             "receiving",
             "refusals",
+            "rights",
             "costs",
             "textbook",
         )

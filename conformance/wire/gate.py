@@ -116,9 +116,9 @@ class Gate(Relay):
         """Where the server seems to be."""
         return self.address.url
 
-    def arm(self, at: int, act: Act, after: Act | None = None) -> None:
-        """Lets something happen, once, at the ``at``-th message from now on, and at the one after it."""
-        self._acts, self.messages = {at: act, **({} if after is None else {at + 1: after})}, 0
+    def arm(self, at: int, *acts: Act) -> None:
+        """Lets something happen, once, at the ``at``-th message from now on, and at those after it."""
+        self._acts, self.messages = dict(enumerate(acts, at)), 0
 
     def disarm(self) -> int:
         """Lets nothing happen any more; how many messages came since ``arm``."""

@@ -158,17 +158,24 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
         found.left.append("did not finish the delete of the queue: it waits for a role that is held")
         return
     keys = ctx.keys
-    _, exists = check((yield Batch(((b"WATCH", keys.bound), (b"EXISTS", keys.bound)))))
+    # These pushes wake clients that still wait for room or for a close, when the transaction is over. A list
+    # that is deleted in the same transaction wakes no client, so DEL comes in the next one.
+    wake: tuple[Command, ...] = ((b"LPUSH", keys.not_full, 0), (b"LPUSH", keys.closed, 0, 0))
+    for work in (wake, ((b"DEL", *keys.deleted),)):
+        if not (yield from _unless_created(ctx, work)):
+            found.left.append("did not finish the delete: the queue was created again during the repair")
+            return
+    found.done.append("finished a delete that was interrupted")
+
+
+def _unless_created(ctx: Context, work: tuple[Command, ...]) -> Operation[bool]:
+    """Send the commands unless the queue exists, in one transaction; whether they were run."""
+    bound = ctx.keys.bound
+    _, exists = check((yield Batch(((b"WATCH", bound), (b"EXISTS", bound)))))
     if exists:
         yield Batch(((b"UNWATCH",),))
-        found.left.append("did not finish the delete: the queue was created again during the repair")
-        return
-    # These pushes wake clients that still wait for room or for a close, when the transaction is over. A list
-    # that is deleted in the same transaction wakes no client, so DEL comes after it.
-    wake: tuple[Command, ...] = ((b"LPUSH", keys.not_full, 0), (b"LPUSH", keys.closed, 0, 0))
-    replies = yield Batch((*atomic(*wake), (b"DEL", *keys.deleted)))
-    check(replies)
-    found.done.append("finished a delete that was interrupted")
+        return False
+    return was_done((yield Batch(atomic(*work))))
 
 
 def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:

@@ -88,7 +88,7 @@ class Fault:
 
     def arm(self, gate: Gate, server: Patient, at: int, *, lasts: bool) -> None:
         """Have it happen at a message, and be over at the next one if it does not last."""
-        gate.arm(at, self.begin(server), self.end(server) if self.end and not lasts else None)
+        gate.arm(at, self.begin(server), *([self.end(server)] if self.end and not lasts else []))
 
     def over(self, server: Patient) -> None:
         """It is over, at the latest."""

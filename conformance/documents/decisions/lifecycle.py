@@ -136,6 +136,15 @@ def bound_is_a_number(env: Environment) -> None:
     expect(count(env), 0, "keys that this left")
 
 
+@check("decided.bound-is-a-number")
+def the_largest_bound_leaves_room(env: Environment) -> None:
+    for bound in () if env.foreign else (10**18 - 1, 10**18, (1 << 63) - 1):
+        queue = env.created(bound)
+        queue.put(b"v")
+        expect(queue.get(), b"v", f"what is got from a queue with a bound of {bound}")
+        queue.delete()
+
+
 @decided("decided.name-bytes", "names")
 def name_bytes(env: Environment) -> None:
     """A name may be any bytes, empty too."""

@@ -172,6 +172,8 @@ TAKEN: Final = "counted {} that a client had taken and not counted"
 PUT: Final = "counted {} that a client had put and not counted"
 ANEW: Final = "reset {}"
 
+LARGEST: Final = (1 << 63) - 1
+
 COUNTED: Final = (
     ("3 3 0 0", "3 3 0 0"),
     ("4 8 0 0", "4 8 1 5", TAKEN.format("1 message")),
@@ -188,6 +190,8 @@ COUNTED: Final = (
     ("3 9 0 x", "3 9 0 6", ANEW.format("1 counter that was not a number")),
     ("4 3 x 0", "4 3 1 0", ANEW.format("1 counter that was not a number")),
     ("4 x 0 0", "4 3 1 0", ANEW.format("1 counter that was not a number"), TAKEN.format("1 message")),
+    (f"{1 << 63} 3 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
+    (f"{LARGEST} 3 0 0", f"{LARGEST} 3 {LARGEST - 3} 0", TAKEN.format(f"{LARGEST - 3} messages")),
     ("x x x x", "3 3 0 0", ANEW.format("4 counters that were not numbers")),
 )
 """Messages and bytes produced, messages and bytes consumed of a queue with 3 messages of 3 bytes, what a repair
@@ -204,6 +208,32 @@ def counts_what_was_not_counted(env: Environment) -> None:
             expect(
                 counters(env), [int(each) for each in right.split()], f"what becomes of the counters {given}"
             )
+
+
+@check("decided.repair-corrects")
+def counts_nothing_where_a_counter_changes_meanwhile(env: Environment) -> None:
+    """The next repair does it."""
+
+    def change() -> None:
+        env.redis.incr(env.queue_key(COUNTERS[0]))
+        env.redis.decr(env.queue_key(COUNTERS[0]))
+
+    for moment in numbers(1):
+        queue: Any
+        queue, gate = env.gated()
+        queue.create()
+        queue.put_many(VALUES)
+        env.redis.set(env.queue_key(COUNTERS[0]), 4)
+        gate.arm(moment, change)
+        done, is_over = queue.repair().done, gate.disarm() < moment
+        told = (TAKEN.format("1 message"),)
+        expect(done in ((), told), True, f"what is told, a counter changed at message {moment}: {done}")
+        right = [4, 3, int(bool(done)), 0]
+        expect(counters(env), right, f"counters, changed at message {moment} of a repair that says {done}")
+        expect(is_over and not done, False, "whether a repair is undone that nobody disturbed")
+        queue.delete()
+        if is_over:
+            break
 
 
 @check("decided.repair-corrects")
@@ -260,6 +290,34 @@ def ends_when_it_is_deleted_meanwhile(env: Environment) -> None:
             with suppress(QueueDoesNotExistError):
                 queue.repair()
             expect(count(env), 0, f"keys after a Delete that began at message {moment} of a repair")
+
+
+@check("decided.repair-corrects")
+def spares_what_is_created_meanwhile(env: Environment) -> None:
+    """A Delete is finished and the queue created again before any message of a repair that would finish it."""
+
+    def create_again() -> None:
+        env.redis.delete(*env.redis.keys(f"{env.queue_key()}*") or ["none"])
+        env.created(3).put(b"new")
+
+    for moment in numbers(1):
+        gate = env.using(Gate(env.address))
+        with impatient(), our_own(env, "jobs", url=gate.url, prefix=env.prefix) as queue:
+            queue.create(3)
+            queue.put(b"v")
+            begin_delete(env)
+            gate.arm(moment, create_again)
+            done: tuple[str, ...] = ()
+            with suppress(QueueDoesNotExistError):
+                done = queue.repair().done
+            if gate.disarm() < moment:
+                expect(count(env), 0, "keys after a repair that finishes a Delete")
+                break
+            expect("finished a delete that was interrupted" in done, False, f"whether it tells so: {done}")
+            new = contents(env)
+            seen = [new.get(suffix) for suffix in ("", ":bound", ":closed")]
+            expect(seen, [[b"new"], b"3", None], f"a queue that was created at message {moment} of a repair")
+            queue.delete()
 
 
 @check("decided.repair-corrects")

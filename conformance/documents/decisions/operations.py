@@ -211,6 +211,17 @@ def closed_first(env: Environment) -> None:
         )
 
 
+@check("decided.closed-first")
+def a_put_hears_of_a_close_while_it_waits_for_its_role(env: Environment) -> None:
+    if env.foreign:
+        return  # others may learn of it when the role is free
+    queue = env.created()
+    with held(env, PRODUCER):
+        put = env.start_blocked(lambda: queue.put(b"v"))
+        env.redis.lpush(env.queue_key(":closed"), "0", "0")
+        put.expect_error(QueueClosedError, "a Put to a queue that is closed, while its role is held still")
+
+
 @decided("decided.closed-again", "prose against pseudocode")
 def closed_again(env: Environment) -> None:
     """A Put that waited for its role looks again whether the queue was closed."""

@@ -139,6 +139,18 @@ def others_see_a_get(env: Environment, queue: Any) -> None:
 
 @check("decided.reliable-unseen")
 @with_ours
+def a_put_that_gives_up_leaves_what_is_received(env: Environment, queue: Any) -> None:
+    other: Any = env.queue()
+    with queue.receive():
+        queue.put(b"c", overfill=True)
+        with expect_error(QueueFullError, "a Put to a full queue while a message is received"):
+            other.put(b"d", timeout=0.02)
+        seen = values(env), length(env, ":unacked")
+        expect(seen, ([b"b", b"c"], 1), "what waits, and how many messages are received")
+
+
+@check("decided.reliable-unseen")
+@with_ours
 def a_delete_takes_other_messages_along(env: Environment, queue: Any) -> None:
     with queue.receive() as message:
         message.reject()
@@ -196,6 +208,19 @@ def many_fill_up_to_the_bound(env: Environment) -> None:
             if stored:
                 most = 1 + (there + putting) % 4
                 expect(queue.get_many(most), stored[:most], f"up to {most} of {stored}")
+            queue.delete()
+
+
+@check("decided.many")
+def many_short_ones_come_at_once(env: Environment) -> None:
+    """However many a client asks for at a time as long as it does not know how long they are."""
+    some = [b"%d" % number for number in range(80)]
+    for there, most in product((16, 17, 80), (15, 16, 17, 64, 80, 81)):
+        with ours(env) as queue:
+            queue.create()
+            queue.put_many(some[:there])
+            expect(queue.get_many(most), some[: min(there, most)], f"up to {most} of {there}")
+            expect(values(env), some[min(there, most) : there], "what is left")
             queue.delete()
 
 

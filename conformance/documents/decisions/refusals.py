@@ -22,7 +22,6 @@ from pressure import (
 
 from ...judging.environment import Environment, Failure, expect, expect_error
 from ...wire.gate import Act, Gate, Instead, full_memory, loading, no_scripts
-from ..large import IN_PARTS, gist
 from ..registry import check
 from ..state import (
     CONSUMER,
@@ -38,7 +37,6 @@ from ..state import (
     length,
     our_own,
     text,
-    values,
 )
 from . import RECEIVE, decided, ours
 from .moments import begin_delete
@@ -198,6 +196,8 @@ def expect_lawful(
         expect(
             length(env, ":unacked"), 0, "messages that are not acknowledged after an operation that was done"
         )
+    if spoiled is None:
+        expect("could not be given back" in attempt.told, False, "whether a role is told of that is free")
     is_freed = is_freed or spoiled in {":producer", ":consumer"}
     if attempt.error is None and not is_freed and (operation.puts or operation.takes):
         is_told = "refused to count" in attempt.told
@@ -235,6 +235,8 @@ def refused_by_a_key(env: Environment) -> None:
                 )
                 with described(where, attempt):
                     expect_lawful(env, operation, attempt, suffix if is_spoiled(env, suffix) else None)
+                    if suffix in COUNTERS:
+                        expect(isinstance(attempt.error, PressureError), False, "whether it fails")
 
 
 def spoil(env: Environment, suffix: str) -> None:
@@ -353,57 +355,6 @@ def tells_what_became_of_a_message(env: Environment) -> None:
 
 
 @check("decided.refused")
-def what_a_user_may_not_run(env: Environment) -> None:
-    """A message that the server refuses is not counted, though a script has counted it; without DEL all is done."""
-    queue: Any = env.queue()
-    for command, stored in (("LPUSH", []), ("INCRBY", []), ("DEL", [b"v"])):
-        with without(env, command) as theirs:
-            for name, some in (("put", b"v"), ("put_many", [b"v"])):
-                queue.create(3)
-                queue.put_many(THERE)
-                error = env.start(partial(getattr(theirs, name), some)).error(
-                    "a Put by a user without rights"
-                )
-                what = f"{name} by a user who may not {command}, {error!r}"
-                seen = (error is None, isinstance(error, ServerReplyError), elements(env, ""))
-                expect(seen, (bool(stored), not stored, THERE + stored), what)
-                expect(counters(env), [2 + len(stored), 3 + len(stored), 0, 0], f"counters after {what}")
-                if stored:
-                    expect(length(env, ":not_full"), 0, f"tokens of a full queue after {what}")
-                queue.repair(force=True)
-                queue.delete()
-
-
-@check("decided.refused")
-def values_that_cannot_go_back(env: Environment) -> None:
-    """A run of Gets that popped more bytes than it takes at a time, and may not put them back, returns them."""
-    queue: Any = env.queue()
-    queue.create()
-    queue.put_many(IN_PARTS)
-    with without(env, "RPUSH") as theirs:
-        got: list[bytes] = []
-        while values(env):
-            got += theirs.get_many(len(IN_PARTS))
-    expect(list(map(gist, got)), list(map(gist, IN_PARTS)), "what a user who may not RPUSH got")
-    expect(counters(env)[2:], [len(IN_PARTS), sum(map(len, IN_PARTS))], "messages and bytes consumed")
-
-
-@contextmanager
-def without(env: Environment, command: str) -> Iterator[Any]:
-    """Our client as a user who may not run a command."""
-    redis: Any = env.redis
-    user, at = env.prefix.replace(":", "-"), env.address
-    try:
-        redis.execute_command("ACL", "SETUSER", user, "on", "nopass", "~*", "&*", "+@all", f"-{command}")
-        with our_own(
-            env, "jobs", url=f"redis://{user}:x@{at.host}:{at.port}/{at.db}", prefix=env.prefix
-        ) as theirs:
-            yield theirs
-    finally:
-        redis.execute_command("ACL", "DELUSER", user)
-
-
-@check("decided.refused")
 def a_mark_that_cannot_go_back(env: Environment) -> None:
     """A Get was woken by a close; what comes until its next message is returned, with a warning."""
     for value in (b"v", None):
@@ -485,6 +436,55 @@ def scripts_are_refused_during_a_wait(env: Environment) -> None:
         expect(
             [length(env, suffix) for suffix in (PRODUCER, CONSUMER, ":not_full")], [1, 1, 1 - full], "lists"
         )
+
+
+@check("decided.refused")
+def scripts_are_refused_to_who_waited_for_a_role(env: Environment) -> None:
+    """Another client frees the role again at that moment, or does not; it is taken once and goes back once."""
+    for (name, operation), is_freed in product(OPERATIONS.items(), (False, True)):
+        role = env.queue_key(f":{operation.role}_free")
+
+        def refuse(message: bytes, role: str = role, is_freed: bool = is_freed) -> bytes | None:
+            if (answer := no_scripts(message)) is not None and is_freed:
+                env.redis.set(role.removesuffix("_free"), "another's/released")
+                env.redis.lpush(role, "another's")
+            return answer
+
+        env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
+        queue: Any
+        queue, gate = env.gated()
+        queue.create()
+        queue.put_many(THERE)
+        env.redis.rpop(role)
+        env.redis.set(role.removesuffix("_free"), "another client")
+        waiting = env.start_blocked(partial(attempted, operation, queue))
+        gate.arm(1, *[Instead(refuse)] * 9)
+        env.redis.lpush(role, "back")
+        attempt = waiting.finish(f"a {name} that waited for its role, and may run no scripts then")
+        with described(f"{name}, whose role another freed: {is_freed}", attempt):
+            expect_lawful(env, operation, attempt, None)
+            expect(isinstance(attempt.error, PressureError), False, "whether it fails")
+
+
+@check("decided.refused")
+def a_token_goes_back_where_memory_is_full(env: Environment) -> None:
+    """A Put has waited for it, and is refused what it does then; a script gives it back."""
+    if env.flavour == "plain":
+        return  # without scripts nothing can be pushed there
+
+    def refuse(message: bytes) -> bytes | None:
+        return full_memory(message) or (loading(message) if b"EVALSHA" in message else None)
+
+    queue: Any
+    queue, gate = env.gated()
+    queue.create(1)
+    queue.put(b"before")
+    putting = env.start_blocked(partial(queue.put, b"v"))
+    gate.arm(1, *[Instead(refuse)] * 9)
+    expect(env.queue().get(), b"before", "what is got while a Put waits for room")
+    putting.expect_error(ServerReplyError, "a Put that is refused what it does with its token")
+    seen = [length(env, suffix) for suffix in (":not_full", PRODUCER, "")]
+    expect(seen, [1, 1, 0], "tokens, roles, values")
 
 
 @check("decided.reliable-repaired")
