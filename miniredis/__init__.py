@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING, Any
 from .clock import HeldClock
 from .embedded import EmbeddedServer, start
 from .engine import VERSION, Config, ConfigurationError, Engine, Instant
-from .journal.damage import DamagedFileError
+from .persistence.damage import DamagedFileError
 from .server import Server, serve
 
 if TYPE_CHECKING:
-    from .cluster_nodes import ClusterNode
-    from .clusters import Cluster, cluster
-    from .sentinels import Sentinels, sentinel
-    from .spawning import SpawnedServer, spawn
+    from .processes.spawning import SpawnedServer, spawn
+    from .topologies.cluster_nodes import ClusterNode
+    from .topologies.clusters import Cluster, cluster
+    from .topologies.sentinels import Sentinels, sentinel
 
     if sys.platform != "win32":
-        from .shared import join
+        from .processes.shared import join
 
 __all__ = [
     "VERSION",
@@ -59,14 +59,14 @@ __all__ = [
 
 
 IMPORTED_LATER = {
-    "ClusterNode": ".cluster_nodes",
-    "Cluster": ".clusters",
-    "cluster": ".clusters",
-    "Sentinels": ".sentinels",
-    "sentinel": ".sentinels",
-    "SpawnedServer": ".spawning",
-    "spawn": ".spawning",
-    **({} if sys.platform == "win32" else {"join": ".shared"}),
+    "ClusterNode": ".topologies.cluster_nodes",
+    "Cluster": ".topologies.clusters",
+    "cluster": ".topologies.clusters",
+    "Sentinels": ".topologies.sentinels",
+    "sentinel": ".topologies.sentinels",
+    "SpawnedServer": ".processes.spawning",
+    "spawn": ".processes.spawning",
+    **({} if sys.platform == "win32" else {"join": ".processes.shared"}),
 }
 """Names whose modules are imported when they are asked for, as most programs ask for none of them."""
 

@@ -16,17 +16,17 @@ import trio
 
 from .arguments import EXAMPLES, NOT_SUPPORTED, likely_name
 from .clock import chosen
-from .config_file import SERVER_VERSION, BadFileError, Directives, split_words
-from .daemon import CommandProcess, log_to
-from .descriptors import TooFewError, fit_open_files_limit
+from .command_line.config_file import SERVER_VERSION, BadFileError, Directives, split_words
+from .command_line.daemon import CommandProcess, log_to
 from .engine import VERSION, Config, ConfigurationError
 from .engine.config import UnknownDirectiveError
-from .engine.version import VERSIONS
-from .journal.damage import DamagedFileError
-from .listeners import Listener
+from .engine.versions.version import VERSIONS
 from .logs import ServerLog, log
+from .network.descriptors import TooFewError, fit_open_files_limit
+from .network.listeners import Listener
+from .persistence.damage import DamagedFileError
 from .server import Server, StoppedWhileLoadingError, run_server
-from .tick_runner import TickRunner
+from .ticks.tick_runner import TickRunner
 
 __all__ = ["main"]
 

@@ -19,8 +19,8 @@ import trio
 
 from .engine import Config, ConfigurationError, Engine
 from .engine.config.table import ALIASES, DIRECTIVES
-from .engine.requests import split_arguments
-from .engine.version import DEFAULT
+from .engine.protocol.requests import split_arguments
+from .engine.versions.version import DEFAULT
 
 __all__ = [
     "NOT_SUPPORTED",

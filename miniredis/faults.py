@@ -11,16 +11,16 @@ meets one::
 
 Other processes add rules by the command DEBUG FAULT, if ``enable-debug-command`` allows it.
 
-To add a fault: a class in ``engine/fault_kinds.py``, and a function here.
+To add a fault: a class in ``engine/faults/fault_kinds.py``, and a function here.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from .engine.fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
-from .engine.fault_rules import Fault
-from .rules import Faults, Rule
+from .engine.faults.fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
+from .engine.faults.fault_rules import Fault
+from .testing.fault_handles import Faults, Rule
 
 __all__ = [
     "Fault",

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     import redis.asyncio
 
     from .clock import ClockChoice
-    from .clusters import Cluster
     from .embedded import EmbeddedServer
-    from .pytest_real import RealServer
-    from .sentinels import Sentinels
+    from .testing.pytest_real import RealServer
+    from .topologies.clusters import Cluster
+    from .topologies.sentinels import Sentinels
 
 
 REPORT = "miniredis_report"
@@ -72,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marker, checks the version, and looks for the real server."""
     if named := version_of(config):
-        from .engine.version import version_named
+        from .engine.versions.version import version_named
 
         try:
             version_named(named)
@@ -82,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{FAULT}(...): a fault on the test's miniredis server; see server.faults.add"
     )
     if named := config.getoption("--miniredis-real"):
-        from .pytest_real import found_target
+        from .testing.pytest_real import found_target
 
         config.stash[TARGET] = found_target(config, named)
 
@@ -100,7 +100,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Says which tests could not run on the real server, and why."""
     if TARGET in config.stash:
-        from .pytest_real import tell_what_was_skipped
+        from .testing.pytest_real import tell_what_was_skipped
 
         tell_what_was_skipped(terminalreporter)
 
@@ -111,7 +111,7 @@ def miniredis_real(request: pytest.FixtureRequest) -> Iterator[RealServer | None
     if TARGET not in request.config.stash:
         yield None
         return
-    from .pytest_real import server_of
+    from .testing.pytest_real import server_of
 
     yield from server_of(request.config.stash[TARGET])
 
@@ -122,7 +122,7 @@ def miniredis_server(
 ) -> Iterator[EmbeddedServer | RealServer]:
     """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
     if miniredis_real:
-        from .pytest_real import fresh
+        from .testing.pytest_real import fresh
 
         with fresh(miniredis_real, request) as server:
             yield server
@@ -136,7 +136,7 @@ def held_miniredis_server(
 ) -> Iterator[EmbeddedServer]:
     """A fresh server whose clock stands still until the test calls its ``fast_forward(seconds)``."""
     if miniredis_real:
-        from .pytest_real import skip
+        from .testing.pytest_real import skip
 
         skip("its clock cannot be held")
     yield from started_for(request, clock="held")
@@ -153,7 +153,7 @@ def miniredis_factory(
 
         def started(**options: Any) -> EmbeddedServer | RealServer:
             if miniredis_real:
-                from .pytest_real import one_more
+                from .testing.pytest_real import one_more
 
                 return stack.enter_context(one_more(miniredis_real, options))
             return stack.enter_context(start(**{"version": version_of(pytestconfig), **options}))
@@ -167,7 +167,7 @@ def miniredis_cluster(pytestconfig: pytest.Config, miniredis_real: RealServer | 
     from . import cluster
 
     if miniredis_real:
-        from .pytest_real import skip
+        from .testing.pytest_real import skip
 
         skip("it is no cluster")
     with cluster(nodes=3, replicas=1, version=version_of(pytestconfig)) as nodes:
@@ -180,7 +180,7 @@ def miniredis_sentinel(pytestconfig: pytest.Config, miniredis_real: RealServer |
     from . import sentinel
 
     if miniredis_real:
-        from .pytest_real import skip
+        from .testing.pytest_real import skip
 
         skip("it has no sentinels")
     with sentinel(version=version_of(pytestconfig)) as servers:
@@ -210,7 +210,7 @@ def miniredis_session(
     """A server that all tests of a session share; it has no keys and no faults when a test begins."""
     if miniredis_real:
         if request.node.get_closest_marker(FAULT):
-            from .pytest_real import ONLY_MINIREDIS, skip
+            from .testing.pytest_real import ONLY_MINIREDIS, skip
 
             skip(ONLY_MINIREDIS["faults"])
         miniredis_real.reset()
@@ -263,7 +263,7 @@ def async_redis_client(miniredis_server: EmbeddedServer) -> Iterator[redis.async
 
     It works in whichever event loop the test runs: of pytest-asyncio, of AnyIO, or of ``asyncio.run``.
     """
-    from .clients import close_afterwards
+    from .inprocess.clients import close_afterwards
 
     client = miniredis_server.async_client()
     yield client

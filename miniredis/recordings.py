@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import hiredis
 
 if TYPE_CHECKING:
-    from .engine.fault_rules import Request
-    from .tick_runner import TickRunner
+    from .engine.faults.fault_rules import Request
+    from .ticks.tick_runner import TickRunner
 
 __all__ = ["Call", "Recording", "load", "replay"]
 

@@ -23,18 +23,18 @@ from .arguments import (
 )
 from .clock import Clock, ClockChoice, chosen
 from .engine import Config, ConfigurationError, Engine
-from .forks import leave_to_parent_on_fork
+from .environment import dial, this_process
 from .handle import Handle, Place
-from .inspection import Inspected
-from .journal.damage import DamagedFileError
-from .listeners import Listener, listening
-from .poll import PollLoop
-from .pollers import has_poller
-from .process import dial, this_process
+from .network.forks import leave_to_parent_on_fork
+from .network.listeners import Listener, listening
+from .network.poll_loop import PollLoop
+from .network.pollers import has_poller
+from .network.stream_loop import StreamLoop, serve_stream
+from .persistence.damage import DamagedFileError
 from .replication.link import MasterLink
-from .rules import Faults
-from .streams import StreamLoop, serve_stream
-from .tick_runner import TickRunner
+from .testing.fault_handles import Faults
+from .testing.inspection import Inspected
+from .ticks.tick_runner import TickRunner
 
 if TYPE_CHECKING:
     import redis.asyncio
@@ -190,7 +190,7 @@ class Server(Handle, Inspected):
         Raises:
             TypeError: an option is unknown, or says where the server is (``host``, ``port``...).
         """
-        from . import clients  # loads redis-py
+        from .inprocess import clients  # loads redis-py
 
         return clients.client(self._runner, **options)
 
@@ -205,7 +205,7 @@ class Server(Handle, Inspected):
         Raises:
             TypeError: an option is unknown, or says where the server is (``host``, ``port``...).
         """
-        from . import clients
+        from .inprocess import clients
 
         return clients.async_client(self._runner, **options)
 

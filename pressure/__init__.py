@@ -56,11 +56,11 @@ if TYPE_CHECKING:  # at run time each is imported when it is used
         RingQueue,
         exponential,
     )
+    from pressure.methods.receiving import Message
     from pressure.protocol import Stats
     from pressure.protocol.diagnosis import Diagnosis, RoleState
     from pressure.protocol.repair import RepairReport
     from pressure.queue import Queue
-    from pressure.receiving import Message
     from pressure.survey import doctor, queues
 
 __all__ = [
@@ -111,7 +111,7 @@ _LATER: Final = {
     **dict.fromkeys(("Pending", "ReliableQueue", "RingQueue", "exponential"), "kinds"),
     **dict.fromkeys(("Diagnosis", "RoleState"), "protocol.diagnosis"),
     **dict.fromkeys(("doctor", "queues"), "survey"),
-    "Message": "receiving",
+    "Message": "methods.receiving",
     "Queue": "queue",
     "RepairReport": "protocol.repair",
     "Stats": "protocol",

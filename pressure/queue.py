@@ -1,8 +1,8 @@
 """``Queue``: a bounded, distributed queue on any Redis server, with the methods of ``queue.Queue``.
 
 ``QueueMethods`` declares each method once; the three classes ``Queue``, here, in ``pressure.aio`` and in
-``pressure.trio``, are made of it. ``pressure.consuming`` has those of its methods that take messages,
-``pressure.lifecycle`` those that change the queue as a whole, ``pressure.inspecting`` those that only read.
+``pressure.trio``, are made of it. In ``pressure.methods``, ``consuming`` has those of its methods that take
+messages, ``lifecycle`` those that change the queue as a whole, ``inspecting`` those that only read.
 
 Rules:
     - Making a ``Queue`` object neither connects nor creates anything. ``create`` creates.
@@ -21,19 +21,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pressure import protocol
-from pressure.arguments import ServerOptions
 from pressure.checks import whole
 from pressure.codecs import Codec, CodecName, Sendable, V, codec_of, sendable
-from pressure.consuming import ConsumeMethods
+from pressure.connections.arguments import ServerOptions
+from pressure.connections.settings import SLICE
 from pressure.errors import QueueClosedError
-from pressure.joining import UnfinishedTasks
+from pressure.execution.lease import lease_of
 from pressure.keys import Keys
-from pressure.lease import lease_of
-from pressure.lifecycle import LifecycleMethods
-from pressure.methods import method
+from pressure.methods.consuming import ConsumeMethods
+from pressure.methods.joining import UnfinishedTasks
+from pressure.methods.lifecycle import LifecycleMethods
+from pressure.methods.methods import method
 from pressure.protocol import Context, Deadline, Operation, Server
-from pressure.settings import SLICE
-from pressure.synchronous import Synchronous
+from pressure.sync.flavour import Synchronous
 
 
 class Options(ServerOptions, total=False):

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from pressure.arguments import settings
-from pressure.driver import Driver
+from pressure.connections.arguments import settings
 from pressure.errors import PressureError, QueueDoesNotExistError
 from pressure.keys import SUFFIXES, Keys
 from pressure.protocol import Context, Operation
 from pressure.protocol.diagnosis import Diagnosis, RoleState
 from pressure.protocol.doctor import examine
 from pressure.protocol.scanning import keys_under
+from pressure.sync.driver import Driver
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ import redis.connection
 
 import conformance.wire.relay
 import miniredis
-import pressure.connection
-import pressure.sockets
-from miniredis.clients import LocalConnection
-from miniredis.local import LocalSocket
-from pressure.settings import Settings
-from pressure.sockets import Opened
+import pressure.connections.sockets
+import pressure.sync.connection
+from miniredis.inprocess.clients import LocalConnection
+from miniredis.inprocess.local import LocalSocket
+from pressure.connections.settings import Settings
+from pressure.connections.sockets import Opened
 
 __all__ = ["without_sockets"]
 
@@ -54,7 +54,7 @@ def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None
         return LocalConnection.can_receive(connection, timeout)
 
     def open_socket(where: Settings) -> Opened:
-        opened = pressure.sockets.open_socket(where)
+        opened = pressure.connections.sockets.open_socket(where)
         if not isinstance(opened.sock, LocalSocket):
             return opened
         return opened._replace(can_read=partial(opened.sock.can_read, 0))  # no poll can tell
@@ -62,7 +62,7 @@ def without_sockets(server: miniredis.Server, patch: pytest.MonkeyPatch) -> None
     # the gate between a client and its server needs the system's sockets, for select
     patch.setattr(conformance.wire.relay, "socket", types.SimpleNamespace(**vars(socket)))
     patch.setattr(socket, "create_connection", create_connection)
-    patch.setattr(pressure.connection, "open_socket", open_socket)
+    patch.setattr(pressure.sync.connection, "open_socket", open_socket)
     patch.setattr(LocalSocket, "setsockopt", lambda *_: None, raising=False)  # it has nothing to set
     patch.setattr(redis.connection.Connection, "_connect", connect_redis)
     patch.setattr(redis.connection.Connection, "can_read", can_read_redis)

@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from miniredis.engine import errors
+from miniredis.engine.protocol import errors
 from pressure.extras import how_to_install
 
 ROOT = Path(__file__).parents[1]

@@ -21,13 +21,13 @@ USES = {"match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "s
 
 
 OWN = {
-    "pressure/methods.py": "reads annotations of our own functions",
+    "pressure/methods/methods.py": "reads annotations of our own functions",
     "conformance/reports/model.py": "reads one line of our own about a server",
 }
 """The files whose patterns may take more than linear time, and why."""
 
 
-BUILT = {"miniredis/engine/glob.py", "miniredis/engine/fault_rules.py"}
+BUILT = {"miniredis/engine/glob.py", "miniredis/engine/faults/fault_rules.py"}
 """Files that build patterns, from parts that all have a fixed length: test_glob.py times the worst one.
 
 Those of fault rules have nothing that repeats.

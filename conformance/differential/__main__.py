@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from miniredis.engine.version import DEFAULT, VERSIONS, version_named, versions_in
+from miniredis.engine.versions.version import DEFAULT, VERSIONS, version_named, versions_in
 
 from ..arguments import add_seed, amount, as_program, count, one_of
 from ..targets import NotInstalledError, real_redis, target_named

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from miniredis.engine.registry import DECLARED, Command, commands, declare_rest, table_of
-from miniredis.engine.version import DEFAULT, version_named
+from miniredis.engine.declarations.registry import DECLARED, Command, commands, declare_rest, table_of
+from miniredis.engine.versions.version import DEFAULT, version_named
 
 __all__ = ["OUTCOMES", "Coverage"]
 

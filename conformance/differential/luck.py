@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from miniredis.engine import Engine, Session
-from miniredis.engine.numbers import parse_integer
-from miniredis.engine.sets import SetValue
-from miniredis.engine.sorted_sets import SortedSet
+from miniredis.engine.numbers.numbers import parse_integer
+from miniredis.engine.values.sets import SetValue
+from miniredis.engine.values.sorted_sets import SortedSet
 
 __all__ = ["is_luck"]
 

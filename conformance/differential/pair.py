@@ -18,8 +18,8 @@ from itertools import zip_longest
 from typing import Final
 
 from miniredis.engine import Config, Engine, Environment, Instant, Session
-from miniredis.engine.keyspace import Database
-from miniredis.engine.version import DEFAULT
+from miniredis.engine.keyspace.keyspace import Database
+from miniredis.engine.versions.version import DEFAULT
 from miniredis.scripting import new_interpreter
 
 from ..judging.limits import pauses

@@ -77,7 +77,7 @@ def behind_loop(loop: LoopChoice) -> Iterator[Rival]:
 @contextmanager
 def in_process() -> Iterator[Rival]:
     import miniredis
-    from miniredis.local import LocalSocket
+    from miniredis.inprocess.local import LocalSocket
 
     with miniredis.start(enable_debug_command="yes") as server:
         address = Address(server.url, "the same without sockets")

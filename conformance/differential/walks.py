@@ -12,10 +12,10 @@ from typing import Final
 
 import hiredis
 
-from miniredis.engine.hashes import HashValue
-from miniredis.engine.keyspace import Database
-from miniredis.engine.sets import SetValue
-from miniredis.engine.sorted_sets import SortedSet
+from miniredis.engine.keyspace.keyspace import Database
+from miniredis.engine.values.hashes import HashValue
+from miniredis.engine.values.sets import SetValue
+from miniredis.engine.values.sorted_sets import SortedSet
 
 __all__ = ["Ask", "Walk", "Walks"]
 

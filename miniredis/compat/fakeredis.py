@@ -23,12 +23,12 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from ..clients import AsyncLocalConnection, LocalConnection
-from ..direct import Direct
 from ..embedded import start
-from ..engine.version import VERSIONS
-from ..local import LocalSocket
-from ..local_async import AsyncPipe
+from ..engine.versions.version import VERSIONS
+from ..inprocess.clients import AsyncLocalConnection, LocalConnection
+from ..inprocess.direct import Direct
+from ..inprocess.local import LocalSocket
+from ..inprocess.local_async import AsyncPipe
 
 __all__ = [
     "FakeAsyncConnection",

@@ -15,9 +15,9 @@ from valkey.backoff import NoBackoff
 from valkey.connection import AbstractConnection
 from valkey.retry import Retry
 
-from ..clients import PLACE, pieces_of
-from ..local import LocalSocket
-from ..local_async import AsyncPipe
+from ..inprocess.clients import PLACE, pieces_of
+from ..inprocess.local import LocalSocket
+from ..inprocess.local_async import AsyncPipe
 from .fakeredis import Fake, FakeServer, server_for, without_sockets
 
 __all__ = [

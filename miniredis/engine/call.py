@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from .client_flags import CLOSING, EXECUTING, GONE, LISTENS
-from .errors import CommandError
-from .registry import Command, Handler
-from .replies import ENCODERS, NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value, as_value, joined
+from .clients.client_flags import CLOSING, EXECUTING, GONE, LISTENS
+from .declarations.registry import Command, Handler
+from .protocol.errors import CommandError
+from .protocol.replies import ENCODERS, NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value, as_value, joined
 
 if TYPE_CHECKING:
+    from .clients.session import Session
     from .engine import Engine
-    from .requests import Request
-    from .session import Session
+    from .protocol.requests import Request
 
 __all__ = ["answer", "answer_all", "answer_alone", "answer_plain", "answer_transaction", "call", "show"]
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .client_flags import MONITORS
-from .errors import CANNOT_SAVE, NO_REPLICAS, READ_ONLY_REPLICA, disk_failed
-from .statistics import monitor_line
+from .clients.client_flags import MONITORS
+from .protocol.errors import CANNOT_SAVE, NO_REPLICAS, READ_ONLY_REPLICA, disk_failed
+from .statistics.statistics import monitor_line
 
 if TYPE_CHECKING:
+    from .clients.session import Session
     from .instant import Instant
     from .rdb.loading import Progress
-    from .session import Session
 
 __all__ = ["Conditions", "Pause", "PausedBy"]
 

@@ -12,40 +12,40 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
-from . import errors
 from .acl.users import Users
 from .call import answer_all, answer_alone, answer_plain, answer_transaction
-from .change_notifier import ChangeNotifier
-from .client_flags import CLOSING, GONE, SPECIAL, UNREAD
+from .clients.client_flags import CLOSING, GONE, SPECIAL, UNREAD
+from .clients.idle_clients import IdleClients
+from .clients.output_limits import OutputBufferLimits
+from .clients.session import Session
 from .cluster.membership import Membership
 from .cluster.topology import Node
 from .conditions import Conditions, PausedBy
 from .config import Config
-from .effects import Effects
+from .declarations.registry import table_of
+from .effects.effects import Effects
+from .effects.propagation import as_restores
+from .effects.recording import Recording
+from .effects.replay import NEVER
 from .environment import Environment
-from .errors import CommandError
-from .fault_rules import FaultRules
-from .idle_clients import IdleClients
+from .faults.fault_rules import FaultRules
+from .faults.trickles import Trickles
 from .input import run_input, take_in
 from .instant import Instant
-from .keyspace import Keyspace
-from .libraries import Libraries
-from .output_limits import OutputBufferLimits
-from .packing import Packing
-from .propagation import as_restores
-from .recording import Recording
-from .registry import table_of
-from .replay import NEVER
+from .keyspace.change_notifier import ChangeNotifier
+from .keyspace.keyspace import Keyspace
+from .keyspace.waiting import Waiter, Waiting
+from .protocol import errors
+from .protocol.errors import CommandError
+from .protocol.replies import NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value
+from .protocol.requests import FastParser, Request, RequestParser, few_requests
 from .replication.replication import Replication
-from .replies import NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value
-from .requests import FastParser, Request, RequestParser, few_requests
 from .saves import Saves
-from .scripts import Scripts
-from .session import Session
-from .statistics import Statistics
+from .scripts.libraries import Libraries
+from .scripts.scripts import Scripts
+from .statistics.statistics import Statistics
 from .timers import Timers
-from .trickles import Trickles
-from .waiting import Waiter, Waiting
+from .values.packing import Packing
 
 if TYPE_CHECKING:
     from .rdb.loading import Progress

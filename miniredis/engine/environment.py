@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from .instant import Instant
-    from .script_interfaces import NewInterpreter
+    from .scripts.script_interfaces import NewInterpreter
 
 __all__ = ["Environment", "SnapshotInterface"]
 

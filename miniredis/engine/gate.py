@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from . import errors
-from .client_flags import IN_MULTI, LIMITED, MONITORS, REPLICA
-from .errors import CommandError
-from .registry import Command, chosen, find
-from .script_flags import may_be_stale, may_write, says_it_writes
+from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, REPLICA
+from .declarations.registry import Command, chosen, find
+from .protocol import errors
+from .protocol.errors import CommandError
+from .scripts.script_flags import may_be_stale, may_write, says_it_writes
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .clients.session import Session
 
 __all__ = ["check_allowed", "is_allowed", "is_held_up", "refuse", "reject_unknown"]
 

@@ -10,17 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .call import answer, answer_plain
-from .client_flags import ASKS, BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
-from .errors import CommandError, ProtocolError
-from .fault_rules import Request
+from .clients.client_flags import ASKS, BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .declarations.registry import AT_ONCE
+from .faults.fault_rules import Request
 from .gate import check_allowed, is_held_up, refuse, reject_unknown
-from .registry import AT_ONCE
-from .replies import QUEUED
-from .requests import READ_SIZE
+from .protocol.errors import CommandError, ProtocolError
+from .protocol.replies import QUEUED
+from .protocol.requests import READ_SIZE
 
 if TYPE_CHECKING:
-    from .registry import Command
-    from .session import Session
+    from .clients.session import Session
+    from .declarations.registry import Command
 
 __all__ = ["run_input", "take_in"]
 

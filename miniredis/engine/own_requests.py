@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .call import call
-from .errors import CommandError
-from .requests import FastParser, RequestParser
-from .session import Session
+from .clients.session import Session
+from .protocol.errors import CommandError
+from .protocol.requests import FastParser, RequestParser
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from . import errors
-from .errors import CommandError
+from .protocol import errors
+from .protocol.errors import CommandError
 
 if TYPE_CHECKING:
     from .config import Config

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
-from . import errors
-from .client_flags import MASTER, REPLICA
-from .errors import CommandError
-from .info import SECTIONS, section
-from .registry import Command, CommandTable, Handler, declare_rest, table_of
-from .replies import NULL_ARRAY, OK, Map, Reply, Verbatim, status
+from .clients.client_flags import MASTER, REPLICA
+from .declarations.registry import Command, CommandTable, Handler, declare_rest, table_of
+from .protocol import errors
+from .protocol.errors import CommandError
+from .protocol.replies import NULL_ARRAY, OK, Map, Reply, Verbatim, status
+from .statistics.info import SECTIONS, section
 
 if TYPE_CHECKING:
+    from .clients.session import Session
     from .engine import Engine
     from .replication.replication import Replication
     from .replication.upstream import Address
-    from .session import Session
-    from .version import Version
+    from .versions.version import Version
 
 __all__ = ["Peer", "Sentinel", "SentinelTable", "Watched", "WatchedListener", "reconfigure", "sentinel_table"]
 

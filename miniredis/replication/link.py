@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from ..clock import Machine
-from ..forks import close_copy, leave_to_parent_on_fork
-from ..tick_runner import SLICE, TickRunner
+from ..network.forks import close_copy, leave_to_parent_on_fork
+from ..ticks.tick_runner import SLICE, TickRunner
 
 if TYPE_CHECKING:
     from ..engine import Instant

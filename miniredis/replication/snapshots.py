@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, cast
 
-from ..journal.child import Child
+from ..persistence.child import Child
 
 if TYPE_CHECKING:
     from ..logs import ServerLog

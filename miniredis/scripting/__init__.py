@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..engine.script_interfaces import NoLanguageError
+from ..engine.scripts.script_interfaces import NoLanguageError
 
 if TYPE_CHECKING:
-    from ..engine.script_interfaces import Caller, Interpreter
+    from ..engine.scripts.script_interfaces import Caller, Interpreter
 
 __all__ = ["new_interpreter"]
 

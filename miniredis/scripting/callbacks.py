@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ..engine import errors
-from ..engine.replies import Encoded
-from ..engine.script_interfaces import Caller
+from ..engine.protocol import errors
+from ..engine.protocol.replies import Encoded
+from ..engine.scripts.script_interfaces import Caller
 from .bytecode import TOO_MANY, TooManyParametersError, make_safe
 from .memory import Memory, Need
 from .numbers import get_integer, get_real, put_integer, put_real, to_number

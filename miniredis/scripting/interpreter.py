@@ -18,10 +18,10 @@ from typing import Any, Final, NoReturn
 
 from lupa import lua51
 
-from ..engine.errors import NO_MEMORY
-from ..engine.lru import LruCache
-from ..engine.replies import Encoded, Reply
-from ..engine.script_interfaces import Caller, Failure, LibraryError, Registered
+from ..engine.protocol.errors import NO_MEMORY
+from ..engine.protocol.replies import Encoded, Reply
+from ..engine.scripts.lru import LruCache
+from ..engine.scripts.script_interfaces import Caller, Failure, LibraryError, Registered
 from .bytecode import TOO_MANY, TooManyParametersError, make_safe, unlike_others
 from .callbacks import REASONS, Callbacks, digest
 from .memory import MOST_GIVEN, MOST_KEPT, Memory

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from ..engine.errors import CommandError, one_line
-from ..engine.replies import (
+from ..engine.protocol.errors import CommandError, one_line
+from ..engine.protocol.replies import (
     DoubleText,
     Encoded,
     Entries,

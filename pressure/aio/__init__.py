@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pressure.aio.flavour import OnAsyncio
 from pressure.codecs import Codec, CodecName, V
-from pressure.flavour import Values
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods
+from pressure.methods.flavour import Values
 from pressure.queue import Options, QueueMethods
 
 __all__ = ["BackupQueue", "Queue", "ReliableQueue", "RingQueue"]

@@ -1,4 +1,4 @@
-"""Connections on asyncio: those of redis.asyncio, with the rules of ``pressure.connection``.
+"""Connections on asyncio: those of redis.asyncio, with the rules of ``pressure.sync.connection``.
 
 Rules:
     - A connection is used only by the process and on the event loop that opened it.
@@ -17,16 +17,16 @@ import redis.asyncio.connection as theirs
 import redis.connection
 
 from pressure.aio.error_replies import ERROR_REPLIES, error_reply
-from pressure.asynchronous import AsyncConnections
-from pressure.directory import reach
-from pressure.discovery import QueryResult, ServerQuery, failed
-from pressure.error_replies import AT_ONCE, NotDoneError
+from pressure.connections.directory import reach
+from pressure.connections.discovery import QueryResult, ServerQuery, failed
+from pressure.connections.error_replies import AT_ONCE, NotDoneError
+from pressure.connections.handshake import Handshake
+from pressure.connections.pool import Member
+from pressure.connections.settings import PIECE, Settings
+from pressure.connections.sockets import Tcp, Unix
 from pressure.errors import ServerReplyError
-from pressure.handshake import Handshake
-from pressure.pool import Member
+from pressure.execution.asynchronous import AsyncConnections
 from pressure.protocol.operation import Reply
-from pressure.settings import PIECE, Settings
-from pressure.sockets import Tcp, Unix
 
 _CLASSES: Final = {
     Tcp: theirs.Connection,

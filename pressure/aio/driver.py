@@ -17,15 +17,15 @@ from typing import Any, TypeAlias, TypeVar
 
 from pressure.aio.connection import Connections, exchange
 from pressure.aio.error_replies import LOST, SILENT
-from pressure.asynchronous import AsyncCheckout, AsyncDriver, AsyncExecution
-from pressure.discovery import failed
-from pressure.error_replies import NotDoneError
+from pressure.connections.discovery import failed
+from pressure.connections.error_replies import NotDoneError
+from pressure.connections.settings import STOP_TIMEOUT, Settings
 from pressure.errors import ConnectionFailedError, PressureError
-from pressure.execution import MOVING, client_unblock, grace_period
+from pressure.execution.asynchronous import AsyncCheckout, AsyncDriver, AsyncExecution
+from pressure.execution.execution import MOVING, client_unblock, grace_period
+from pressure.execution.lease import LeaseRenewer
 from pressure.keys import QueueKeys
-from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
-from pressure.settings import STOP_TIMEOUT, Settings
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import redis
 
-from pressure import error_replies
-from pressure.error_replies import checked
+from pressure.connections import error_replies
+from pressure.connections.error_replies import checked
 from pressure.errors import ServerReplyError
 
 #: The exceptions that redis-py raises for error replies. Two of them are connection errors to it.

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from pressure.aio.connection import asynchronous
 from pressure.aio.driver import Driver
 from pressure.aio.lease import TaskRenewer
-from pressure.asynchronous import Asynchronous
 from pressure.background import Attempts
-from pressure.flavour import Renewal
+from pressure.connections.settings import Settings
+from pressure.execution.asynchronous import Asynchronous
+from pressure.execution.lease import ATTEMPTS
 from pressure.keys import QueueKeys
-from pressure.lease import ATTEMPTS
+from pressure.methods.flavour import Renewal
 from pressure.protocol.operation import Operation
-from pressure.settings import Settings
 
 
 class OnAsyncio(Asynchronous):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
-from pressure.lease import LeaseRenewer
+from pressure.execution.lease import LeaseRenewer
 
 
 class TaskRenewer(LeaseRenewer):

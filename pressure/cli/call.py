@@ -19,9 +19,9 @@ from pressure.text import printable
 
 if TYPE_CHECKING:
     from pressure import BackupQueue, Queue, ReliableQueue, RingQueue
-    from pressure.driver import Driver
+    from pressure.connections.settings import Settings
     from pressure.keys import QueueKeys
-    from pressure.settings import Settings
+    from pressure.sync.driver import Driver
 
 AnyQueue = TypeVar("AnyQueue", "Queue", "BackupQueue", "RingQueue", "ReliableQueue")
 
@@ -71,13 +71,13 @@ class Call:
     @cached_property
     def settings(self) -> Settings:
         """Where the server is."""
-        from pressure.arguments import settings
+        from pressure.connections.arguments import settings
 
         return settings(**self.where)
 
     def driver(self, tag: bytes | None = None, keys: QueueKeys | None = None) -> Driver:
         """A driver for the node that has these keys and all others with this hash tag; or for any node."""
-        from pressure.driver import Driver
+        from pressure.sync.driver import Driver
 
         if tag not in self._drivers:
             driver = self._drivers[tag] = Driver(self.settings, keys)

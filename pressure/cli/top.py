@@ -23,7 +23,7 @@ from pressure.cli.lookup import QueueReport, examine
 from pressure.cli.rates import Activity, History, Row
 from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
-from pressure.identity import process_in
+from pressure.connections.identity import process_in
 from pressure.protocol.diagnosis import Diagnosis
 from pressure.text import printable
 

@@ -3,7 +3,7 @@
 The packages ``backup`` (an in-progress list), ``ring`` (a circular buffer with locks) and ``reliable``
 (messages that are acknowledged) have one class each that defines the queue's methods for every flavour, and
 the operations behind the methods: generators over batches, as in ``pressure.protocol``. ``pressure.methods``
-and ``pressure.flavour`` make the methods. ``kind`` and ``commands`` have what the three share.
+and ``pressure.methods.flavour`` make the methods. ``kind`` and ``commands`` have what the three share.
 
 To add a kind: a class that defines its methods, and a class here, in ``pressure.aio`` and ``pressure.trio``.
 """
@@ -23,7 +23,7 @@ from pressure.kinds.reliable import (
     exponential,
 )
 from pressure.kinds.ring import RingMethods
-from pressure.synchronous import Synchronous
+from pressure.sync.flavour import Synchronous
 
 __all__ = [
     "BackupQueue",

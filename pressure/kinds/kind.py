@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic
 
 from pressure.codecs import Codec, V, codec_of, decoded, sendable
+from pressure.connections.settings import SLICE
 from pressure.keys import as_bytes, hash_tag
-from pressure.methods import Methods
+from pressure.methods.methods import Methods
 from pressure.protocol.operation import Deadline, Server
-from pressure.settings import SLICE
 from pressure.text import printable
 
 _RESERVED: Final = re.compile(

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final
 
+from pressure.connections.identity import connection_in, is_released, unmarked
 from pressure.errors import PressureError, ServerReplyError
-from pressure.identity import connection_in, is_released, unmarked
 from pressure.keys import Keys
 from pressure.protocol import liveness
 from pressure.protocol.commands import atomic, check, executed, is_full

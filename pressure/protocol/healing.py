@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pressure.connections.identity import released
 from pressure.errors import ServerReplyError
-from pressure.identity import released
 from pressure.protocol import liveness
 from pressure.protocol.commands import atomic, check, executed
 from pressure.protocol.liveness import probe, sign_of_life

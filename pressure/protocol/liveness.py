@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pressure.identity import connection_in, is_released
-from pressure.pool import Holds
+from pressure.connections.identity import connection_in, is_released
+from pressure.connections.pool import Holds
 from pressure.protocol.commands import check
 from pressure.protocol.operation import Batch, Command, Context, Operation, Reply
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role

@@ -23,9 +23,9 @@ from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from pressure.checks import duration
+from pressure.connections.pool import HOLDS, Holds
 from pressure.errors import ClusterError, ServerReplyError
 from pressure.keys import Keys, QueueKeys
-from pressure.pool import HOLDS, Holds
 from pressure.protocol.sizes import Sizes
 
 T = TypeVar("T")

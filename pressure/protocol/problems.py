@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from pressure.connections.identity import is_released
 from pressure.errors import (
     PressureWarning,
     QueueClosedError,
@@ -16,7 +17,6 @@ from pressure.errors import (
     QueueInUseError,
     ServerReplyError,
 )
-from pressure.identity import is_released
 from pressure.protocol.numbers import how_to_set_bound, malformed
 from pressure.protocol.operation import Context, Reply
 from pressure.protocol.role import CONSUMER, Role

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pressure.connections.identity import is_released
 from pressure.errors import QueueEmptyError
-from pressure.identity import is_released
 from pressure.protocol.commands import check, together
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.numbers import count_in, malformed

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from pressure.identity import released
+from pressure.connections.identity import released
 from pressure.keys import Keys
 from pressure.protocol.operation import Command, Context
 

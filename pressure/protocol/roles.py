@@ -17,8 +17,8 @@ Rules:
 
 from __future__ import annotations
 
+from pressure.connections.identity import released
 from pressure.errors import ServerReplyError
-from pressure.identity import released
 from pressure.protocol.commands import atomic, attempt, check, executed, is_full, transaction_replies
 from pressure.protocol.healing import free_by_script, heal
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply, T

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from pressure.arguments import settings
-from pressure.settings import Settings
+from pressure.connections.arguments import settings
+from pressure.connections.settings import Settings
 from pressure.spark.errors import OptionError
 
 KINDS: Final = ("pressure", "backup", "reliable")

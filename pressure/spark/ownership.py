@@ -15,10 +15,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
+from pressure.connections.identity import process_in
+from pressure.connections.pool import HOLDS
 from pressure.errors import PressureError, QueueInUseError
-from pressure.identity import process_in
-from pressure.lease import ThreadRenewer
-from pressure.pool import HOLDS
+from pressure.execution.lease import ThreadRenewer
 from pressure.protocol.liveness import connected
 from pressure.spark.lua import RELEASE, TAKE
 from pressure.spark.server import QueueServer

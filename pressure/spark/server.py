@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from pressure.driver import Driver
 from pressure.errors import (
     ConnectionFailedError,
     OutcomeUnknownError,
@@ -32,6 +31,7 @@ from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 from pressure.spark.lua import Step
 from pressure.spark.options import Options
 from pressure.spark.places import Places, places_of
+from pressure.sync.driver import Driver
 from pressure.text import printable
 
 T = TypeVar("T")

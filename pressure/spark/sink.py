@@ -20,9 +20,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pressure.connections.identity import released
+from pressure.connections.pool import HOLDS
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
-from pressure.identity import released
-from pressure.pool import HOLDS
 from pressure.spark.errors import NotDeliveredError, RowsGoneError, ServerRollbackError
 from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
 from pressure.spark.options import Options

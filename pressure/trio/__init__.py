@@ -23,10 +23,10 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pressure.codecs import Codec, CodecName, V
-from pressure.flavour import Values
 from pressure.kinds.backup import BackupMethods
 from pressure.kinds.reliable import ReliableMethods
 from pressure.kinds.ring import RingMethods
+from pressure.methods.flavour import Values
 from pressure.queue import Options, QueueMethods
 from pressure.trio.flavour import OnTrio
 

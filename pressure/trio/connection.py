@@ -2,7 +2,7 @@
 
 Rules:
     - The settings, which are those of redis-py, choose TCP, TLS or a Unix socket, the protocol (RESP2 or
-      RESP3), the authentication and the database. The rules of ``pressure.connection`` hold.
+      RESP3), the authentication and the database. The rules of ``pressure.sync.connection`` hold.
     - Error replies are returned, not raised.
     - The driver shields an exchange from cancellation; this module does not.
 """
@@ -19,16 +19,16 @@ import redis.asyncio.connection as theirs
 import redis.connection
 import trio
 
-from pressure.asynchronous import AsyncConnections
-from pressure.directory import reach
-from pressure.discovery import QueryResult, ServerQuery, failed
-from pressure.error_replies import AT_ONCE, NotDoneError, checked
+from pressure.connections.directory import reach
+from pressure.connections.discovery import QueryResult, ServerQuery, failed
+from pressure.connections.error_replies import AT_ONCE, NotDoneError, checked
+from pressure.connections.handshake import Handshake
+from pressure.connections.pool import Member
+from pressure.connections.settings import PIECE, Settings
+from pressure.connections.sockets import Plain
 from pressure.errors import ServerReplyError
-from pressure.handshake import Handshake
-from pressure.pool import Member
+from pressure.execution.asynchronous import AsyncConnections
 from pressure.protocol.operation import Reply
-from pressure.settings import PIECE, Settings
-from pressure.sockets import Plain
 
 _SIZE: Final = 1 << 16
 

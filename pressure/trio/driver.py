@@ -18,15 +18,15 @@ from typing import TypeVar
 import trio
 from trio.lowlevel import enable_ki_protection
 
-from pressure.asynchronous import AsyncCheckout, AsyncDriver, AsyncExecution
-from pressure.discovery import failed
-from pressure.error_replies import NotDoneError
+from pressure.connections.discovery import failed
+from pressure.connections.error_replies import NotDoneError
+from pressure.connections.settings import STOP_TIMEOUT, Settings
 from pressure.errors import ConnectionFailedError, PressureError
-from pressure.execution import MOVING, client_unblock, grace_period
+from pressure.execution.asynchronous import AsyncCheckout, AsyncDriver, AsyncExecution
+from pressure.execution.execution import MOVING, client_unblock, grace_period
+from pressure.execution.lease import LeaseRenewer
 from pressure.keys import QueueKeys
-from pressure.lease import LeaseRenewer
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
-from pressure.settings import STOP_TIMEOUT, Settings
 from pressure.trio.connection import BROKEN, Connection, Connections
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import trio
 
-from pressure.asynchronous import Asynchronous
 from pressure.background import Attempts
-from pressure.flavour import Renewal
+from pressure.connections.settings import Settings
+from pressure.execution.asynchronous import Asynchronous
+from pressure.execution.lease import ATTEMPTS
 from pressure.keys import QueueKeys
-from pressure.lease import ATTEMPTS
+from pressure.methods.flavour import Renewal
 from pressure.protocol.operation import Operation
-from pressure.settings import Settings
 from pressure.trio.connection import check
 from pressure.trio.driver import Driver
 from pressure.trio.lease import SystemTaskRenewer

@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from pressure.lease import LeaseRenewer
+from pressure.execution.lease import LeaseRenewer
 
 
 class SystemTaskRenewer(LeaseRenewer):

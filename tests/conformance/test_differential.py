@@ -22,7 +22,7 @@ from conformance.targets import Address, NotInstalledError, real_redis
 from conformance.targets.processes import version_of
 from conformance.targets.programs import find_valkey
 from conformance.wire import RawConnection
-from miniredis.engine.version import VERSIONS
+from miniredis.engine.versions.version import VERSIONS
 from tests.cases import exhaustive
 
 ROOT = Path(__file__).parents[2]
@@ -189,7 +189,7 @@ def test_ids_of_former_clients_may_differ() -> None:
 
 
 def test_a_difference_is_found_and_shown(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miniredis.engine.errors.SYNTAX", b"ERR sin tax")
+    monkeypatch.setattr("miniredis.engine.protocol.errors.SYNTAX", b"ERR sin tax")
     steps = [
         Step(0, ("SET", "k", "v"), "set"),
         Step(1, ("SET", "k", "v w", "NOW"), "set"),

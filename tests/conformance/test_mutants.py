@@ -37,7 +37,9 @@ def unchanged(client: str) -> Iterator[Mutant]:
     ]
     for first in range(0, len(clauses), PART):
         some = tuple(clauses[first : first + PART])
-        yield Mutant(f"none, {client} {first}", "miniredis/engine/version.py", same, same, some, client)
+        yield Mutant(
+            f"none, {client} {first}", "miniredis/engine/versions/version.py", same, same, some, client
+        )
 
 
 UNCHANGED = [each for client in sorted({each.client for each in CONVICTED}) for each in unchanged(client)]

@@ -67,7 +67,7 @@ def test_what_is_not_so_fails(
 
 
 def test_a_failure_names_the_conversation_and_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miniredis.engine.errors.SYNTAX", b"ERR sin tax")
+    monkeypatch.setattr("miniredis.engine.protocol.errors.SYNTAX", b"ERR sin tax")
     with TARGETS["embedded"].up() as address:
         (outcome,) = judge(address, [CLAUSES["recorded.list-elements"]])
     assert outcome.verdict == "violated"

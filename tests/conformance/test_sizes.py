@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.targets import Address
-from miniredis.engine.registry import commands
+from miniredis.engine.declarations.registry import commands
 from tests.tools.hostile.sizes.command import main
 from tests.tools.hostile.sizes.excuses import EXCUSES, MOST, Excuse
 from tests.tools.hostile.sizes.forms import LEFT_OUT, Form, forms, routes
@@ -117,7 +117,7 @@ def test_a_command_that_uses_more_memory_than_was_sent_fails() -> None:
 
 QUADRATIC = """
 import sys
-from miniredis.engine.registry import LOOKUP
+from miniredis.engine.declarations.registry import LOOKUP
 from miniredis.engine import engine
 from miniredis.__main__ import main
 

@@ -56,7 +56,7 @@ def test_every_wire_clause_passes(target: str) -> None:
 def test_a_failing_wire_clause_shows_the_request_and_both_replies(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("miniredis.engine.errors.SYNTAX", b"ERR sin tax")
+    monkeypatch.setattr("miniredis.engine.protocol.errors.SYNTAX", b"ERR sin tax")
     monkeypatch.setattr("conformance.documents.wire.GROUPS", {"lists": ("Lists", "set get")})
     monkeypatch.setattr("conformance.documents.wire.SHORTEN", 0.5)
     (outcome,) = judged(target, "wire.lists")

@@ -15,10 +15,10 @@ import pressure.spark
 from conformance.documents import CLAUSES, SUITES
 from conformance.histories.fifo import RULES
 from miniredis.engine.config.table import DIRECTIVES
-from miniredis.engine.registry import LOOKUP, commands
+from miniredis.engine.declarations.registry import LOOKUP, commands
 from pressure.cli.status import STATUSES
 from pressure.cli.table import COMMANDS
-from pressure.execution import Execution
+from pressure.execution.execution import Execution
 from pressure.protocol import Batch
 from pressure.spark.options import OPTIONS
 from tests.tools.mutation.written import COMPARED, CONVICTED

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 import miniredis
-import miniredis.poll
+import miniredis.network.poll_loop
 from miniredis.clock import ClockChoice
-from miniredis.pollers import SelectorPoller
+from miniredis.network.pollers import SelectorPoller
 from miniredis.server import LoopChoice
 
 __all__ = ["LOOPS", "started"]
@@ -25,7 +25,9 @@ def started(loop: str, *, clock: ClockChoice = None, **directives: str) -> Itera
     """Starts a server on one of ``LOOPS``."""
     with pytest.MonkeyPatch.context() as patch:
         if loop == "selector":
-            patch.setattr(miniredis.poll, "new_poller", lambda: SelectorPoller(selectors.DefaultSelector()))
+            patch.setattr(
+                miniredis.network.poll_loop, "new_poller", lambda: SelectorPoller(selectors.DefaultSelector())
+            )
         choice: LoopChoice = "streams" if loop == "streams" else "poll"
         with miniredis.start(clock=clock, engine=None, loop=choice, **directives) as server:
             yield server

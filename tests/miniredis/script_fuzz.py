@@ -10,8 +10,8 @@ import random
 import sys
 from typing import Any, Final
 
-from miniredis.engine.errors import KILLED_SCRIPT, CommandError
-from miniredis.engine.replies import Encoded
+from miniredis.engine.protocol.errors import KILLED_SCRIPT, CommandError
+from miniredis.engine.protocol.replies import Encoded
 from miniredis.scripting import interpreter, memory
 
 PATIENCE: Final = 120.0

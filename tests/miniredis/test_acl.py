@@ -21,10 +21,10 @@ from conformance.documents.recorded.player import read
 from conformance.targets import Address
 from conformance.wire import RawConnection
 from miniredis.__main__ import read_command_line
-from miniredis.config_file import BadFileError
+from miniredis.command_line.config_file import BadFileError
 from miniredis.engine import Engine, Instant, Session
-from miniredis.engine.client_flags import LIMITED, SPECIAL
-from miniredis.engine.requests import split_arguments
+from miniredis.engine.clients.client_flags import LIMITED, SPECIAL
+from miniredis.engine.protocol.requests import split_arguments
 from tests.cases import check_each
 
 Words = Sequence[str | bytes]

@@ -7,7 +7,7 @@ from typing import Self
 
 import pytest
 
-from miniredis.engine.borrowing import lender
+from miniredis.engine.values.borrowing import lender
 
 
 class Box:

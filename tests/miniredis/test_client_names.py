@@ -7,7 +7,7 @@ import time
 import pytest
 
 from miniredis.engine.commands.connection import checked_name
-from miniredis.engine.errors import CommandError
+from miniredis.engine.protocol.errors import CommandError
 
 
 @pytest.mark.parametrize("byte", [b" ", b"\n", b"\0", b"\x7f", b"\xff"])

@@ -11,8 +11,8 @@ import pytest
 
 import miniredis
 from conformance.wire import RawConnection
-from miniredis.engine import errors
 from miniredis.engine.commands.tracking import check_overlaps
+from miniredis.engine.protocol import errors
 
 from ..waiting import until
 

@@ -19,7 +19,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
-from miniredis.local import LocalSocket
+from miniredis.inprocess.local import LocalSocket
 
 from ..waiting import PATIENCE, until
 
@@ -68,7 +68,7 @@ def test_clients_with_and_without_sockets_share_one_server(
 def test_a_command_runs_on_the_thread_of_the_client_that_sends_it(
     client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from miniredis.engine.registry import LOOKUP
+    from miniredis.engine.declarations.registry import LOOKUP
 
     ran_on: list[int] = []
     handler: Any = LOOKUP[b"llen"].handler
@@ -267,7 +267,7 @@ def test_a_client_without_references_is_disconnected(
 
 def in_the_middle_of_llen(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Something happens on the thread that runs LLEN, while it runs."""
-    from miniredis.engine.registry import LOOKUP
+    from miniredis.engine.declarations.registry import LOOKUP
 
     handler: Any = LOOKUP[b"llen"].handler
 
@@ -459,7 +459,7 @@ def test_a_closed_asyncio_client_is_disconnected(
 
 
 def test_a_closed_asyncio_loop_is_not_called(server: miniredis.EmbeddedServer, client: redis.Redis) -> None:
-    from miniredis.local_async import AsyncPipe
+    from miniredis.inprocess.local_async import AsyncPipe
 
     async def leave_waiting() -> AsyncPipe:
         pipe = AsyncPipe(server._runner)

@@ -15,7 +15,7 @@ import trio
 import miniredis
 from conformance.wire import RawConnection
 from miniredis.engine import Instant
-from miniredis.tick_runner import TickRunner
+from miniredis.ticks.tick_runner import TickRunner
 from tests.waiting import until
 
 BEGINNING = Instant(wall=1_700_000_000_000_000, monotonic=5_000_000)

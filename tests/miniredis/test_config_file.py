@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from miniredis.__main__ import main
-from miniredis.config_file import DEFAULT_SAVE
+from miniredis.command_line.config_file import DEFAULT_SAVE
 
 from ..waiting import until
 from .programs import PROGRAMS, is_up, run, running

@@ -14,7 +14,7 @@ import redis
 
 import miniredis
 from conformance.targets import Address
-from miniredis.pytest_real import RealServer
+from miniredis.testing.pytest_real import RealServer
 from tests.miniredis.effects import commands_in
 
 from ..waiting import until

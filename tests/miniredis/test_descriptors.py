@@ -19,7 +19,7 @@ import trio
 from conformance.targets import find_real_redis
 from conformance.targets.processes import real_at_free_port
 from conformance.wire import RawConnection, encode
-from miniredis.descriptors import Rejection, Spare
+from miniredis.network.descriptors import Rejection, Spare
 
 from ..servers import found
 from .loops import started

@@ -16,7 +16,7 @@ import redis.asyncio
 
 import miniredis
 from miniredis.engine import Instant
-from miniredis.engine.registry import LOOKUP
+from miniredis.engine.declarations.registry import LOOKUP
 
 from ..waiting import until
 

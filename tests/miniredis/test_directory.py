@@ -16,8 +16,8 @@ import redis
 import miniredis
 from miniredis.arguments import checked_config
 from miniredis.embedded import Launch
-from miniredis.shared import FAREWELL, LOCK, SERVERS, SOCKET, locked
-from pressure import error_replies
+from miniredis.processes.shared import FAREWELL, LOCK, SERVERS, SOCKET, locked
+from pressure.connections import error_replies
 from tests.forks import open_in
 from tests.waiting import PATIENCE, until
 

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conformance.targets import Address
-from miniredis.engine.hashes import HashValue
-from miniredis.engine.keyspace import Value
-from miniredis.engine.packing import Packing
+from miniredis.engine.keyspace.keyspace import Value
 from miniredis.engine.rdb.crc64 import crc64
 from miniredis.engine.rdb.lzf import decompress
 from miniredis.engine.rdb.payload import BadDataError, BadPayloadError, dump, restore
-from miniredis.engine.sets import SetValue
-from miniredis.engine.sorted_sets import SortedSet
+from miniredis.engine.values.hashes import HashValue
+from miniredis.engine.values.packing import Packing
+from miniredis.engine.values.sets import SetValue
+from miniredis.engine.values.sorted_sets import SortedSet
 
 from ..sizes import long_texts, sizes, some_size
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conformance.targets import Address
 from miniredis.engine.rdb.payload import BadDataError, restore
-from miniredis.engine.sorted_sets import SortedSet
+from miniredis.engine.values.sorted_sets import SortedSet
 
 from .test_dump import ELEMENTS, signed
 

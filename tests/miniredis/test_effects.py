@@ -16,12 +16,12 @@ from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, Scenario, read
 from conformance.wire import encode
 from miniredis.engine import Engine, Environment, Instant
-from miniredis.engine.groups import Group
-from miniredis.engine.hashes import HashValue
-from miniredis.engine.rqueues import RQueue
-from miniredis.engine.sets import SetValue
-from miniredis.engine.sorted_sets import SortedSet
-from miniredis.engine.streams import Stream
+from miniredis.engine.values.groups import Group
+from miniredis.engine.values.hashes import HashValue
+from miniredis.engine.values.rqueues import RQueue
+from miniredis.engine.values.sets import SetValue
+from miniredis.engine.values.sorted_sets import SortedSet
+from miniredis.engine.values.streams import Stream
 from miniredis.scripting import new_interpreter
 from tests.cases import check_each, exhaustive
 from tests.miniredis.effects import appended_to, commands_in, differences

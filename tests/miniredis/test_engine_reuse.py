@@ -9,7 +9,7 @@ import redis
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from miniredis.local import LocalSocket
+from miniredis.inprocess.local import LocalSocket
 from miniredis.server import LoopChoice
 
 from ..waiting import PATIENCE, until

@@ -359,7 +359,7 @@ def test_a_request_that_no_rule_fits_takes_the_fast_path(
     server.faults.add(then="ERR no", **conditions)
     monkeypatch.setattr("miniredis.engine.input.run_request", None)
     monkeypatch.setattr(
-        "miniredis.local.LocalClient._send", None
+        "miniredis.inprocess.local.LocalClient._send", None
     )  # in this process, requests are not sent as bytes
     assert client.get("k") == b"v"
 
@@ -441,7 +441,7 @@ def test_faults_are_imported_when_they_are_asked_for() -> None:
     program = """
 import sys, miniredis
 with miniredis.start():
-    print("miniredis.engine.fault_kinds" in sys.modules)
+    print("miniredis.engine.faults.fault_kinds" in sys.modules)
 print(miniredis.faults.cut())
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)

@@ -11,9 +11,9 @@ import pytest
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from miniredis.engine.registry import LOOKUP
-from miniredis.engine.waiting import Waiter
-from miniredis.outlets import Outlet
+from miniredis.engine.declarations.registry import LOOKUP
+from miniredis.engine.keyspace.waiting import Waiter
+from miniredis.ticks.outlets import Outlet
 
 from ..waiting import until
 from .loops import started
@@ -192,7 +192,7 @@ def test_an_error_at_the_end_of_a_tick_costs_no_client_its_reply(monkeypatch: py
 IMPORT_FAILS_ONCE = """
 import importlib.abc, sys
 import miniredis
-from miniredis.engine import registry
+from miniredis.engine.declarations import registry
 
 class NoFileLeft(importlib.abc.MetaPathFinder):
     def find_spec(self, name, *_):

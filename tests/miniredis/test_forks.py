@@ -19,7 +19,7 @@ import trio
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from miniredis.local import LocalSocket
+from miniredis.inprocess.local import LocalSocket
 
 from ..waiting import PATIENCE
 from .loops import started

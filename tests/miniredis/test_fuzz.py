@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from miniredis.engine.registry import LOOKUP
-from miniredis.engine.replies import Encoded
+from miniredis.engine.declarations.registry import LOOKUP
+from miniredis.engine.protocol.replies import Encoded
 from tests.cases import exhaustive
 from tests.tools.hostile.__main__ import main
 from tests.tools.hostile.fuzz import Findings, Fuzzer

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 
 import pytest
 
-import miniredis.listeners
+import miniredis.network.listeners
 from conformance.targets import Address, real_redis
 from conformance.wire import RawConnection, encode
 from miniredis import start
 from miniredis.engine import Config
-from miniredis.listeners import Listener, open_listeners
+from miniredis.network.listeners import Listener, open_listeners
 from tests.cases import check_each, exhaustive
 from tests.tools.hostile.case import Case
 from tests.tools.hostile.cases import CASES, STRANGERS
@@ -122,7 +122,7 @@ def test_the_player_waits_for_a_server_with_a_small_receive_buffer(
             listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         return listeners
 
-    monkeypatch.setattr(miniredis.listeners, "open_listeners", with_small_buffers)
+    monkeypatch.setattr(miniredis.network.listeners, "open_listeners", with_small_buffers)
     case = Case("much at once", (encode("MGET", *["key"] * 20_000),))
     with start() as server, Stage(server.host, server.port) as stage:
         assert stage.play(case).reply == b"*20000\r\n" + b"$-1\r\n" * 20_000

@@ -10,8 +10,8 @@ import pytest
 import redis
 
 from conformance.targets import Address
-from miniredis.engine import hyperloglog
-from miniredis.engine.errors import CommandError
+from miniredis.engine.protocol.errors import CommandError
+from miniredis.engine.values import hyperloglog
 
 Both = Callable[..., Any]
 

@@ -16,7 +16,7 @@ import trio
 
 import miniredis
 from miniredis import faults
-from miniredis.inspection import BlockedClient, ConnectedClient
+from miniredis.testing.inspection import BlockedClient, ConnectedClient
 from tests.miniredis.effects import commands_in
 
 from ..waiting import until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.wire import RawConnection
-from miniredis.listeners import keep_alive
+from miniredis.network.listeners import keep_alive
 
 from ..waiting import until
 

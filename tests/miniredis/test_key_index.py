@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miniredis.engine.key_index import KeyIndex
+from miniredis.engine.values.key_index import KeyIndex
 
 from ..sizes import sizes
 

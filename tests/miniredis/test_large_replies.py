@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from miniredis.engine.replies import LARGE, Output, Pieces, Set, encode
+from miniredis.engine.protocol.replies import LARGE, Output, Pieces, Set, encode
 
 TEXT = b"v" * (8 * LARGE)
 BULK = b"$%d\r\n%b\r\n" % (len(TEXT), TEXT)

@@ -11,8 +11,8 @@ import miniredis
 from conformance.targets import Address
 from conformance.wire import RawConnection
 from miniredis.engine import Config, Engine, Environment, Instant
-from miniredis.engine.histograms import Histogram
-from miniredis.engine.latency import Spike, Spikes
+from miniredis.engine.statistics.histograms import Histogram
+from miniredis.engine.statistics.latency import Spike, Spikes
 
 RECORDED = (
     (1795717110, 10), (1795717112, 35), (1795717113, 20), (1795717114, 12), (1795717115, 68),

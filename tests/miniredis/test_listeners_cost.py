@@ -10,9 +10,9 @@ import pytest
 
 import miniredis.engine
 from miniredis.engine import Engine, Instant, Session
-from miniredis.engine.client_flags import SPECIAL
-from miniredis.engine.notifications import AFTER_REPLY, BEFORE_TRACKING, CLASSES
-from miniredis.engine.registry import LOOKUP, commands
+from miniredis.engine.clients.client_flags import SPECIAL
+from miniredis.engine.declarations.registry import LOOKUP, commands
+from miniredis.engine.keyspace.notifications import AFTER_REPLY, BEFORE_TRACKING, CLASSES
 
 NOW = Instant(1_700_000_000_000_000, 1_000_000)
 SOURCES = Path(miniredis.engine.__file__).parent

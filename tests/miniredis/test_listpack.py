@@ -8,11 +8,11 @@ from itertools import product
 
 import pytest
 
-from miniredis.engine.listpack import pack, pack_element, pack_integer
-from miniredis.engine.listpack_bulk import bulk_elements, pack_strings
 from miniredis.engine.rdb.lists import BATCH, NODE, PLAIN, counts_of, nodes
 from miniredis.engine.rdb.packed import listpack_elements, read_listpack
 from miniredis.engine.rdb.reader import BadDataError, Reader
+from miniredis.engine.values.listpack import pack, pack_element, pack_integer
+from miniredis.engine.values.listpack_bulk import bulk_elements, pack_strings
 
 COUNT = 40
 

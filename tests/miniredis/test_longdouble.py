@@ -8,7 +8,7 @@ import pytest
 
 from conformance.targets import Address
 from conformance.wire import RawConnection, encode
-from miniredis.engine.longdouble import LongDouble
+from miniredis.engine.numbers.long_doubles import LongDouble
 
 ODD = [
     "", " 1", "1 ", "inf", "-inf", "nan", "+inf", "infinity", "INF", "infinit", "nan(1)", "+", "-", ".", "1.", ".5",

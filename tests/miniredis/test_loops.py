@@ -15,7 +15,7 @@ import trustme
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from miniredis.pollers import READ, WRITE, Poller, SelectorPoller, new_poller
+from miniredis.network.pollers import READ, WRITE, Poller, SelectorPoller, new_poller
 
 from .loops import started
 

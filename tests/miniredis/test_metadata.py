@@ -6,7 +6,7 @@ from typing import Any
 import hiredis
 
 from conformance.documents.recorded.player import RawClient
-from miniredis.engine.registry import LOOKUP, Command, commands
+from miniredis.engine.declarations.registry import LOOKUP, Command, commands
 from tests.cases import check_each
 
 ALL = [each for parent in commands(LOOKUP) for each in (parent, *commands(parent.subcommands))]

@@ -5,8 +5,8 @@ from bisect import insort
 
 import pytest
 
-from miniredis.engine import ordered
-from miniredis.engine.ordered import Entry, Ordered
+from miniredis.engine.values import ordered
+from miniredis.engine.values.ordered import Entry, Ordered
 
 
 def entry(rng: random.Random) -> Entry:

@@ -13,9 +13,9 @@ import miniredis
 from conformance.bench.servers import miniredis as started_command
 from conformance.wire import RawConnection, encode
 from miniredis.engine import Engine
-from miniredis.engine.replies import LARGE, Encoded, Pieces
-from miniredis.engine.unsent import SENT_AT_ONCE, Unsent
-from miniredis.local import LocalSocket
+from miniredis.engine.protocol.replies import LARGE, Encoded, Pieces
+from miniredis.engine.protocol.unsent import SENT_AT_ONCE, Unsent
+from miniredis.inprocess.local import LocalSocket
 from tests.tools.hostile.floods import many, set_large
 
 from .test_listeners_cost import NOW

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miniredis.engine.partial_sort import partly_sorted
+from miniredis.engine.values.partial_sort import partly_sorted
 
 from ..sizes import repeated
 

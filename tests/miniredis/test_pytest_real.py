@@ -11,7 +11,7 @@ import pytest
 import miniredis
 from conformance.targets import Address
 from conformance.targets.programs import find_real_redis
-from miniredis import pytest_real
+from miniredis.testing import pytest_real
 
 from .test_inspection import fill
 

@@ -9,10 +9,11 @@ from random import Random
 import pytest
 
 from miniredis import Engine
-from miniredis.engine import Instant, replay
+from miniredis.engine import Instant
+from miniredis.engine.effects import replay
+from miniredis.engine.effects.replay import Replay
+from miniredis.engine.effects.shortcuts import SHORTCUTS
 from miniredis.engine.rdb import snapshot
-from miniredis.engine.replay import Replay
-from miniredis.engine.shortcuts import SHORTCUTS
 
 NOW = Instant(1_700_000_000_000_000, 0)
 

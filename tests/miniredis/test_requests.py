@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from miniredis.engine.errors import ProtocolError
-from miniredis.engine.requests import FAST_LIMIT, READ_SIZE, FastParser, RequestParser, few_requests
+from miniredis.engine.protocol.errors import ProtocolError
+from miniredis.engine.protocol.requests import FAST_LIMIT, READ_SIZE, FastParser, RequestParser, few_requests
 
 from ..sizes import long_texts, sizes
 

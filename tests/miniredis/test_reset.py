@@ -79,7 +79,7 @@ def test_reset_is_refused_while_a_script_runs_for_too_long(server: miniredis.Emb
 def test_reset_in_the_middle_of_a_command_of_its_own_thread_is_refused(
     server: miniredis.EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from miniredis.engine.registry import LOOKUP
+    from miniredis.engine.declarations.registry import LOOKUP
 
     met: list[str] = []
 

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.wire import encode
 from miniredis.engine.commands.rqueues import window
-from miniredis.engine.rqueues import RQueue
+from miniredis.engine.values.rqueues import RQueue
 from tests.tools.instructions.counting import Counter
 
 from .test_engine import World

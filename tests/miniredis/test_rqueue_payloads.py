@@ -16,7 +16,7 @@ from miniredis.engine.rdb.modules import module_id, text, unsigned
 from miniredis.engine.rdb.payload import BadDataError, dump, restore
 from miniredis.engine.rdb.reader import length
 from miniredis.engine.rdb.rqueues import MODULE_ID
-from miniredis.engine.rqueues import LARGEST, RQueue
+from miniredis.engine.values.rqueues import LARGEST, RQueue
 
 from ..sizes import some_size
 from .test_dump import signed

@@ -13,7 +13,7 @@ import redis
 import miniredis
 from conformance.wire import encode
 from miniredis.engine.commands import GROUPS
-from miniredis.engine.registry import commands
+from miniredis.engine.declarations.registry import commands
 
 from ..waiting import PATIENCE, until
 from .test_engine import World

@@ -132,7 +132,7 @@ def test_lupa_is_loaded_by_the_first_script() -> None:
 def test_an_exception_in_a_command_ends_the_script_and_disconnects_its_client(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from miniredis.engine.registry import LOOKUP
+    from miniredis.engine.declarations.registry import LOOKUP
 
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("a fault")

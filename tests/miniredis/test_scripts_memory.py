@@ -46,7 +46,7 @@ def small() -> Iterator[redis.Redis]:
         patch.setattr("miniredis.scripting.interpreter.MOST_GIVEN", 1 << 20)
         patch.setattr("miniredis.scripting.interpreter.MOST_KEPT", 2 << 20)
         patch.setattr("miniredis.scripting.interpreter.MOST_COMPILED", 1 << 20)
-        patch.setattr("miniredis.engine.scripts.MOST_CACHED", 4 << 20)
+        patch.setattr("miniredis.engine.scripts.scripts.MOST_CACHED", 4 << 20)
         with miniredis.start() as server, redis.Redis(port=server.port, socket_timeout=30) as client:
             yield client
 

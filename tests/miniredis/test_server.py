@@ -20,7 +20,7 @@ import trio
 import miniredis
 from conformance.documents.recorded.player import RawClient
 from miniredis.engine import Engine
-from miniredis.process import resident_memory
+from miniredis.environment import resident_memory
 
 from ..waiting import until
 from .loops import started
@@ -453,7 +453,7 @@ def test_a_client_that_comes_when_the_server_has_stopped_is_hung_up_on(
 
     with miniredis.start(loop=loop) as server:  # type: ignore[arg-type]
         with monkeypatch.context() as patched:
-            patched.setattr("miniredis.tick_runner.TickRunner.connect", refused)
+            patched.setattr("miniredis.ticks.tick_runner.TickRunner.connect", refused)
             with socket.create_connection((server.host, server.port), timeout=10) as client:
                 assert client.recv(1) == b""
         with redis.Redis(server.host, server.port) as client:

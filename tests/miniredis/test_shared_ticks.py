@@ -18,10 +18,10 @@ import pytest
 import redis
 
 import miniredis
-from miniredis import shared_ticks
-from miniredis.engine import scripts
-from miniredis.engine.scripts import Scripts
-from miniredis.journal.disk import File
+from miniredis.engine.scripts import scripts
+from miniredis.engine.scripts.scripts import Scripts
+from miniredis.persistence.disk import File
+from miniredis.ticks import shared_ticks
 
 from ..cases import exhaustive
 from ..waiting import PATIENCE, until

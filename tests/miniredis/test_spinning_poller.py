@@ -1,6 +1,6 @@
 """The poller spins while requests come quickly, and sleeps otherwise."""
 
-from miniredis.spinning_poller import AWAKE, SOON, SpinningPoller
+from miniredis.network.spinning_poller import AWAKE, SOON, SpinningPoller
 
 EVENTS = [(7, 1)]
 LOOK = AWAKE / 10

@@ -11,8 +11,8 @@ import pytest
 
 from conformance.wire import RawConnection
 from miniredis.engine.rdb.payload import BadDataError, dump, restore
-from miniredis.engine.stream_nodes import Limits
-from miniredis.engine.streams import Stream
+from miniredis.engine.values.stream_nodes import Limits
+from miniredis.engine.values.streams import Stream
 
 from ..cases import exhaustive
 from .test_dump import signed

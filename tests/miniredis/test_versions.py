@@ -22,7 +22,7 @@ from conformance.documents.recorded.player import RawClient
 from conformance.targets import target_named
 from miniredis.__main__ import main, read_command_line
 from miniredis.engine import Instant
-from miniredis.engine.version import DEFAULT, VERSIONS, versions_in
+from miniredis.engine.versions.version import DEFAULT, VERSIONS, versions_in
 
 pytest_plugins = "pytester"
 

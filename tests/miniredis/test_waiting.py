@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from miniredis.engine.changes import ALL_DATABASES, Change
-from miniredis.engine.keyspace import Keyspace
-from miniredis.engine.statistics import Statistics
-from miniredis.engine.streams import Stream
-from miniredis.engine.waiting import Waiter, Waiting
+from miniredis.engine.keyspace.changes import ALL_DATABASES, Change
+from miniredis.engine.keyspace.keyspace import Keyspace
+from miniredis.engine.keyspace.waiting import Waiter, Waiting
+from miniredis.engine.statistics.statistics import Statistics
+from miniredis.engine.values.streams import Stream
 
 FAR = "1000"
 """The number of a database which is no small number, of which there would be one object only."""

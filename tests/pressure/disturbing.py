@@ -21,7 +21,7 @@ from typing import Any, Final
 import hiredis
 
 from pressure import protocol
-from pressure.execution import Execution
+from pressure.execution.execution import Execution
 from pressure.protocol import Context, Deadline
 from pressure.protocol.operation import Batch, Pause, Wait
 from tests.tools.simulation import Simulation, StuckError

@@ -15,7 +15,7 @@ import trio
 import pressure
 import pressure.aio
 import pressure.trio
-from pressure.pool import HOLDS
+from pressure.connections.pool import HOLDS
 
 QUEUES: Final[dict[str, Any]] = {
     "sync": pressure.Queue,

@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
-from pressure.identity import connection_in
+from pressure.connections.identity import connection_in
 from pressure.protocol import length
 
 from .conftest import JOBS, ROOT, StartTask, invariant, server_fixture, until, waiting

@@ -24,11 +24,11 @@ from pressure import (
     QueueEmptyError,
     ServerReplyError,
 )
-from pressure.connection import CancelScope, Connection, _send
-from pressure.error_replies import AT_ONCE
-from pressure.identity import connection_in
-from pressure.pool import HOLDS
-from pressure.sockets import Opened
+from pressure.connections.error_replies import AT_ONCE
+from pressure.connections.identity import connection_in
+from pressure.connections.pool import HOLDS
+from pressure.connections.sockets import Opened
+from pressure.sync.connection import CancelScope, Connection, _send
 from tests.servers import RealServer
 
 from .conftest import (
@@ -273,7 +273,7 @@ def test_only_a_connection_without_input_is_quiet() -> None:
 
 def test_a_reply_that_comes_in_small_pieces_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds, told = itertools.count(), []
-    monkeypatch.setattr("pressure.connection.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr("pressure.sync.connection.time", SimpleNamespace(monotonic=lambda: next(seconds)))
 
     class Slow:
         """A socket on which a byte comes now and then: no read times out, and no reply is ever complete."""
@@ -298,7 +298,7 @@ def test_a_reply_that_comes_in_small_pieces_can_be_stopped(monkeypatch: pytest.M
 
 def test_a_slow_send_that_never_times_out_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.count()
-    monkeypatch.setattr("pressure.connection.time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr("pressure.sync.connection.time", SimpleNamespace(monotonic=lambda: next(seconds)))
 
     def stop(*, is_silent: bool) -> None:
         assert not is_silent

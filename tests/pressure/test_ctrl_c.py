@@ -13,7 +13,7 @@ import redis
 from pressure import (
     Queue,
 )
-from pressure.driver import Driver
+from pressure.sync.driver import Driver
 
 from .conftest import (
     StartTask,

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
+from pressure.connections.identity import released
+from pressure.connections.pool import Holds
 from pressure.errors import ServerReplyError
-from pressure.identity import released
 from pressure.keys import Keys
-from pressure.pool import Holds
 from pressure.protocol import Context
 from pressure.protocol.diagnosis import Diagnosis
 from pressure.protocol.doctor import examine

@@ -11,8 +11,8 @@ import redis
 
 import pressure
 from pressure import CodecError, Queue, QueueDoesNotExistError, QueueEmptyError
-from pressure.identity import process_in, unmarked
-from pressure.pool import HOLDS
+from pressure.connections.identity import process_in, unmarked
+from pressure.connections.pool import HOLDS
 
 from .conftest import DEAD, JOBS, StartTask, execute, take, waiting
 

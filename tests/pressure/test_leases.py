@@ -16,7 +16,7 @@ import miniredis
 from conformance.clients.flavours import FLAVOURS
 from pressure import Queue, QueueInUseError
 from pressure.aio.lease import TaskRenewer
-from pressure.lease import ThreadRenewer
+from pressure.execution.lease import ThreadRenewer
 
 from .conftest import PREFIX, Task, until
 
@@ -161,7 +161,7 @@ def test_an_attempt_that_raises_whatever_does_not_end_renewing_and_is_logged_onc
     renewer.end(b"hold")
     renewer.stop()
     failed = "queue jobs: renewing its lease failed, and is tried again: RuntimeError: no credentials"
-    assert caplog.record_tuples == [("pressure.lease", logging.WARNING, failed)]
+    assert caplog.record_tuples == [("pressure.execution.lease", logging.WARNING, failed)]
 
 
 def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> None:

@@ -8,8 +8,8 @@ import pytest
 import redis
 import redis.sentinel
 
-from pressure.arguments import settings
-from pressure.discovery import Discovery
+from pressure.connections.arguments import settings
+from pressure.connections.discovery import Discovery
 from pressure.errors import ClusterError, ConnectionFailedError, ServerReplyError
 from pressure.keys import Keys
 

@@ -11,9 +11,9 @@ import pytest
 import redis
 
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
-from pressure.arguments import settings
-from pressure.execution import watches_after
-from pressure.polling import as_poll, replies_to_wait
+from pressure.connections.arguments import settings
+from pressure.execution.execution import watches_after
+from pressure.execution.polling import as_poll, replies_to_wait
 from pressure.protocol.commands import blocking
 from pressure.protocol.operation import Wait
 
@@ -191,7 +191,7 @@ def test_idle_connections_are_closed_after_a_while(
         assert len(ours(raw)) == 4
         await queue.length()
         assert len(ours(raw)) == 4
-        monkeypatch.setattr("pressure.pool.IDLE_TIMEOUT", 0.0)
+        monkeypatch.setattr("pressure.connections.pool.IDLE_TIMEOUT", 0.0)
         await queue.length()
         await until(lambda: len(ours(raw)) == 1, "were the others closed")
 

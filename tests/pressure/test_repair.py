@@ -10,8 +10,8 @@ import pytest
 import redis
 
 from pressure import Queue, ServerReplyError
-from pressure.identity import process_in, unmarked
-from pressure.pool import HOLDS
+from pressure.connections.identity import process_in, unmarked
+from pressure.connections.pool import HOLDS
 from pressure.protocol.liveness import connected
 
 from .conftest import DEAD, JOBS, StartTask, invariant, roles_free, take, waiting

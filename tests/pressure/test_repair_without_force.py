@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from pressure import Queue
-from pressure.identity import connection_in, released
+from pressure.connections.identity import connection_in, released
 from tests.servers import RealServer
 
 from .conftest import DEAD, JOBS, ROOT, execute, invariant, take, until
@@ -84,7 +84,7 @@ def test_a_role_that_passes_to_another_holder_during_the_repair_is_not_freed(
     queue.create()
     take(raw, "producer")
     monkeypatch.setattr(
-        "pressure.driver._Execution._pause", lambda *_: raw.set(f"{JOBS}:producer", DEAD + b"0")
+        "pressure.sync.driver._Execution._pause", lambda *_: raw.set(f"{JOBS}:producer", DEAD + b"0")
     )
     left_alone(queue, "its holder changed")
 
@@ -94,7 +94,9 @@ def test_a_role_that_was_free_during_the_repair_needs_no_repair(
 ) -> None:
     queue.create()
     take(raw, "producer")
-    monkeypatch.setattr("pressure.driver._Execution._pause", lambda *_: raw.lpush(f"{JOBS}:producer_free", 0))
+    monkeypatch.setattr(
+        "pressure.sync.driver._Execution._pause", lambda *_: raw.lpush(f"{JOBS}:producer_free", 0)
+    )
     assert str(queue.repair()) == "nothing to repair"
 
 

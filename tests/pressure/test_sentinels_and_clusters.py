@@ -24,9 +24,9 @@ from pressure import (
     QueueDoesNotExistError,
     QueueInUseError,
     ServerReplyError,
-    execution,
 )
 from pressure.cli import main
+from pressure.execution import execution
 from pressure.protocol import Context, exists
 from pressure.protocol.operation import Batch
 from tests.servers import RealServer, answers

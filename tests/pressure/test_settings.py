@@ -10,7 +10,7 @@ import redis
 from pressure import (
     Queue,
 )
-from pressure.arguments import settings
+from pressure.connections.arguments import settings
 
 from .conftest import (
     StartTask,

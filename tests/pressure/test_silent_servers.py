@@ -22,7 +22,7 @@ import redis
 from conformance.targets import Address
 from conformance.wire.gate import Gate
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
-from pressure.connection import TICK, CancelScope
+from pressure.sync.connection import TICK, CancelScope
 from tests.servers import RealServer
 
 from .conftest import JOBS, StartTask, invariant, server_fixture, until, waiting
@@ -122,7 +122,7 @@ def test_a_wait_may_last_longer_than_the_socket_timeout(flavour: str, redis_url:
 
 #: The function that is told how long to wait for replies, by flavour, and the place of the argument.
 LIMITS = {
-    "sync": ("pressure.connection.CancelScope.begin_wait", 1),
+    "sync": ("pressure.sync.connection.CancelScope.begin_wait", 1),
     "aio": ("pressure.aio.driver.unbroken", 2),
     "trio": ("pressure.trio.connection.Connection.exchange", 3),
 }
@@ -174,10 +174,10 @@ def test_connecting_to_a_server_that_answers_byte_by_byte_has_the_same_limit(
 def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time(
     flavour: str, nobody: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pressure.arguments import settings
-    from pressure.discovery import Discovery
+    from pressure.connections.arguments import settings
+    from pressure.connections.discovery import Discovery
 
-    monkeypatch.setattr("pressure.settings.NODE_TIMEOUT", 0.2)
+    monkeypatch.setattr("pressure.connections.settings.NODE_TIMEOUT", 0.2)
     where = settings(url=f"redis+cluster://{nobody},{redis_url.partition('://')[2].partition('/')[0]}?{LONG}")
     asked = [node.address for node in where.nodes]
 
@@ -204,7 +204,7 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
         connections = (queue.queue if flavour == "sync" else queue)._driver.connections
         for member in members:
             if flavour == "sync":
-                from pressure.connection import CancelScope
+                from pressure.sync.connection import CancelScope
 
                 connections.ready(member, CancelScope(None))
             else:
@@ -279,7 +279,7 @@ def slow_network(empty_server: Address) -> Iterator[str]:
 def test_a_long_value_may_take_longer_than_the_socket_timeout(
     flavour: str, slow_network: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pressure.connection.TICK", 0.01)
+    monkeypatch.setattr("pressure.sync.connection.TICK", 0.01)
     value = bytes(3_000_000)
 
     async def main(queue: Any) -> None:
@@ -368,7 +368,7 @@ def test_sigint_ends_an_operation_that_connects_to_a_frozen_server(
 def test_sigint_ends_an_operation_whose_reply_comes_byte_by_byte(
     dripping: str, task: StartTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pressure.connection.STOP_TIMEOUT", 0.1)
+    monkeypatch.setattr("pressure.sync.connection.STOP_TIMEOUT", 0.1)
     with Queue("jobs", url=f"redis://{dripping}?{LONG}&socket_connect_timeout=1000") as queue:
 
         def interrupt() -> None:

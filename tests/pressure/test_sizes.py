@@ -208,7 +208,7 @@ def test_receive_loses_no_message_when_memory_runs_out_while_a_reply_is_read(
     queue.create()
     queue.put(b"value")
     with monkeypatch.context() as patched:
-        patched.setattr("pressure.connection.Connection._read", out_of_memory)
+        patched.setattr("pressure.sync.connection.Connection._read", out_of_memory)
         with pytest.raises(OutcomeUnknownError, match="no room for the reply"), queue.receive():
             raise AssertionError("it was not received")
     raw.ping()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pressure import connection
-from pressure.connection import AWAKE, SOON, SpinningReader, first_read
+from pressure.sync import connection
+from pressure.sync.connection import AWAKE, SOON, SpinningReader, first_read
 
 POLL = AWAKE / 10
 
@@ -82,7 +82,7 @@ def test_others_are_threads_and_on_one_processor_the_server(
     threads: int, processors: int, is_alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("threading.active_count", lambda: threads)
-    monkeypatch.setattr("pressure.connection.PROCESSORS", processors)
+    monkeypatch.setattr("pressure.sync.connection.PROCESSORS", processors)
     assert connection.is_alone() is is_alone
 
 
@@ -108,7 +108,7 @@ def test_only_a_socket_whose_poll_tells_everything_is_polled(monkeypatch: pytest
             super().__init__(receive, poll)
             polls.append(poll)
 
-    monkeypatch.setattr("pressure.connection.SpinningReader", Watched)
+    monkeypatch.setattr("pressure.sync.connection.SpinningReader", Watched)
     ours, theirs = socket.socketpair()
     with ours, theirs, SecureSocket() as secure:
         read, buffer = first_read(ours), bytearray(9)

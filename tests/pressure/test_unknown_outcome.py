@@ -8,7 +8,7 @@ import pytest
 
 from pressure import ServerReplyError
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError
-from pressure.execution import Execution
+from pressure.execution.execution import Execution
 from pressure.protocol import Batch, NewHold, Operation, Pause, Step, Wait
 
 LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pressure import QueueInUseError, protocol
-from pressure.identity import is_released
+from pressure.connections.identity import is_released
 from pressure.protocol import Context, Deadline
 from pressure.protocol.liveness import PROBE_INTERVAL
 from pressure.protocol.repair import RepairReport, repair

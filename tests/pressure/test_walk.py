@@ -76,10 +76,11 @@ def told(flavour: str) -> set[str]:
     """The files that the guide names, in its table of the way of a put."""
     table = GUIDE.read_text().split("## From the method to the socket")[1].split("\n## ")[0]
     files = set(re.findall(r"\]\(([a-z_/]+\.py)\)", table))
-    of_sync, of_coroutines = {"driver.py", "connection.py", "synchronous.py"}, {"asynchronous.py"}
-    others = {"sync": ("aio", "trio"), "aio": ("trio",), "trio": ("aio",)}[flavour]
-    mine = {file for file in files if not file.startswith(others)}
-    return mine - (of_coroutines if flavour == "sync" else of_sync)
+    others = tuple(f"{other}/" for other in WALKS if other != flavour)
+    of_coroutines = {"execution/asynchronous.py"}
+    return {file for file in files if not file.startswith(others)} - (
+        of_coroutines if flavour == "sync" else set()
+    )
 
 
 @pytest.mark.parametrize("flavour", WALKS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from ..registry import CATEGORIES, Command, CommandTable, chosen, commands
+from ..declarations.registry import CATEGORIES, Command, CommandTable, chosen, commands
 
 __all__ = [
     "ABSENT",

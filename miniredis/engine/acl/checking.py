@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from .. import errors
-from ..registry import table_of
-from ..version import Version
+from ..declarations.registry import table_of
+from ..protocol import errors
+from ..versions.version import Version
 from .catalog import catalog_of
 from .loading import UserLineError, declared_user
 from .user import User

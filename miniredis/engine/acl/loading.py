@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from .. import errors
-from ..registry import chosen
+from ..declarations.registry import chosen
+from ..protocol import errors
 from .catalog import Catalog
 from .selector import SPACES, RuleError
 from .user import User, merge_selectors

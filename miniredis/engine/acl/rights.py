@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .. import errors
-from ..key_positions import known_keys
-from ..registry import chosen
+from ..declarations.key_positions import known_keys
+from ..declarations.registry import chosen
+from ..protocol import errors
 from .selector import READ, WRITE
 
 if TYPE_CHECKING:
-    from ..registry import Command
-    from ..version import Version
+    from ..declarations.registry import Command
+    from ..versions.version import Version
     from .catalog import Catalog
     from .selector import Selector
     from .user import User

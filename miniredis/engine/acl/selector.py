@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from .. import errors
+from ..declarations.registry import chosen
 from ..glob import compile_glob
-from ..registry import chosen
+from ..protocol import errors
 from .catalog import Catalog
 
 __all__ = ["READ", "WRITE", "RuleError", "Selector", "channels_in_rules", "rules_that_fit"]

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from .. import errors
-from ..registry import chosen
-from ..requests import split_arguments
+from ..declarations.registry import chosen
+from ..protocol import errors
+from ..protocol.requests import split_arguments
 from .catalog import Catalog
 from .selector import RuleError, Selector
 

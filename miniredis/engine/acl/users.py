@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import errors
-from ..client_flags import IN_MULTI, LIMITED, UNAUTHENTICATED
-from ..errors import CommandError
-from ..publishing import CHANNELS, PATTERNS, SHARDS
-from ..registry import chosen
+from ..clients.client_flags import IN_MULTI, LIMITED, UNAUTHENTICATED
+from ..clients.publishing import CHANNELS, PATTERNS, SHARDS
+from ..declarations.registry import chosen
+from ..protocol import errors
+from ..protocol.errors import CommandError
 from .log import AccessLog, LogEntry
 from .user import DEFAULT_NAME, User
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ..clients.session import Session
     from ..config import Config
+    from ..declarations.registry import Command
     from ..engine import Engine
     from ..environment import AclFileInterface
-    from ..registry import Command
-    from ..session import Session
     from .catalog import Catalog
     from .rights import Denial
 
@@ -249,7 +249,7 @@ class Users:
         return command is not None and may_use_all_keys(session.user, command, args, self.catalog)
 
     def _note(self, session: Session, reason: bytes, about: bytes, name: bytes, context: bytes = b"") -> None:
-        from ..clients import describe
+        from ..clients.client_list import describe
 
         where = context or (b"multi" if session.flags & IN_MULTI else b"toplevel")
         now = self._engine.now.milliseconds

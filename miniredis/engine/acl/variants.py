@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from .. import errors
 from ..commands.acl import acl_getuser, facts
-from ..registry import Command, in_versions, instead_of
-from ..replies import Map, Reply, Set
+from ..declarations.registry import Command, in_versions, instead_of
+from ..protocol import errors
+from ..protocol.replies import Map, Reply, Set
 from .catalog import ABSENT, Catalog, absent, is_refused, name_in_rules, parts_of, split_rule
 from .log import LogEntry
 from .rights import Denial, dry_run_refusal, script_refusal
@@ -22,8 +22,8 @@ from .user import User, merge_selectors, shown_sanitizing
 from .users import Users, hears_all, may_read_all
 
 if TYPE_CHECKING:
+    from ..clients.session import Session
     from ..config import Config
-    from ..session import Session
 
 OLD: Final = "6.0-6.2"
 NEW: Final = "7.2+"

@@ -6,23 +6,23 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from .. import errors
-from ..client_flags import ASKS, READS_REPLICA
-from ..errors import CommandError
-from ..key_positions import KeysError, keys_of
-from ..publishing import SHARDS
+from ..clients.client_flags import ASKS, READS_REPLICA
+from ..clients.publishing import SHARDS
+from ..declarations.key_positions import KeysError, keys_of
+from ..protocol import errors
+from ..protocol.errors import CommandError
 from ..replication.link import LinkState
 from ..replication.upstream import Address
-from ..script_flags import says_it_writes
+from ..scripts.script_flags import says_it_writes
 from .slots import key_slot
 from .topology import Node, Topology
 
 if TYPE_CHECKING:
+    from ..clients.session import Session
+    from ..declarations.registry import Command
     from ..engine import Engine
-    from ..registry import Command
-    from ..scripts import Run
-    from ..session import Session
-    from ..waiting import Waiter
+    from ..keyspace.waiting import Waiter
+    from ..scripts.scripts import Run
 
 __all__ = ["Membership", "check_not_in_cluster", "of_cluster"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Final
 
-from ..registry import REST
+from ..declarations.registry import REST
 
 __all__ = ["GROUPS"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
 from ..acl.log import LogEntry
 from ..acl.rights import denial
 from ..acl.selector import SPACES, RuleError, Selector
 from ..acl.user import DEFAULT_NAME, merge_selectors
-from ..errors import CommandError
-from ..help import help_on
-from ..numbers import read_integer
-from ..registry import CATEGORIES, chosen, command, container
-from ..replies import OK, Map, Reply, Set
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import CATEGORIES, chosen, command, container
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply, Set
 
 OPEN: Final = "noscript loading stale"
 ADMIN: Final = "admin noscript loading stale"

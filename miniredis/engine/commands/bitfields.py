@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from .. import errors
-from ..errors import CommandError, until_nul
-from ..keyspace import STRING, StringValue
-from ..numbers import MAX, MIN, parse_integer, read_integer, read_range
-from ..registry import Keys, command
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import STRING, StringValue
+from ..numbers.numbers import MAX, MIN, parse_integer, read_integer, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError, until_nul
+from ..protocol.replies import Reply
 from .bitmaps import grown, read_offset
 
 WORD: Final = 1 << 64

@@ -7,13 +7,13 @@ from functools import reduce
 from operator import and_, or_, xor
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import STRING, Database, StringValue
-from ..numbers import MAX, read_integer, read_range
-from ..registry import Keys, command
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import STRING, Database, StringValue
+from ..numbers.numbers import MAX, read_integer, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
 from .strings import mutable
 
 READ: Final = Keys(1, "RO access")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from .. import errors
-from ..client_flags import MUTE, NO_EVICT, REPLIES_OFF, SKIPS_NEXT
-from ..clients import FILTERS, Filter, describe, filters, select
-from ..errors import CommandError
-from ..help import help_on
-from ..numbers import MAX, read_integer, read_milliseconds
-from ..registry import chosen, command, container
-from ..replies import NO_REPLY, OK, Reply, Verbatim
-from ..session import Session
+from ..clients.client_flags import MUTE, NO_EVICT, REPLIES_OFF, SKIPS_NEXT
+from ..clients.client_list import FILTERS, Filter, describe, filters, select
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import chosen, command, container
+from ..numbers.numbers import MAX, read_integer, read_milliseconds
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, OK, Reply, Verbatim
 from .connection import checked_name, is_name
 
 OWN: Final = "noscript loading stale"

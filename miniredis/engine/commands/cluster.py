@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..client_flags import ASKS, READS_REPLICA
+from ..clients.client_flags import ASKS, READS_REPLICA
+from ..clients.session import Session
 from ..cluster.membership import Membership, of_cluster
 from ..cluster.slots import SLOTS, key_slot
 from ..cluster.topology import Node
-from ..errors import CommandError
-from ..help import help_on
-from ..numbers import read_integer
-from ..registry import command, container
-from ..replies import OK, Map, Reply, Verbatim
-from ..session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import command, container
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply, Verbatim
 
 OF_REPLICAS: Final = "admin stale"
 UNSTEADY: Final = "nondeterministic_output"

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Final
 
-from .. import errors
+from ..clients.session import Session
 from ..cluster.membership import Membership, of_cluster
 from ..cluster.slots import SLOTS
 from ..cluster.topology import Node
-from ..errors import CommandError
-from ..numbers import parse_integer, read_integer
-from ..registry import command
-from ..replies import OK, Reply, status
-from ..session import Session
+from ..declarations.registry import command
+from ..numbers.numbers import parse_integer, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply, status
 
 OF_ADMINS: Final = "admin stale no_async_loading"
 

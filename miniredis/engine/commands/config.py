@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
+from ..clients.session import Session
 from ..config import ConfigurationError, UnknownDirectiveError
 from ..config.values import canonical, changeable, directive_named, names_matching
-from ..errors import CommandError
+from ..declarations.help import help_on
+from ..declarations.registry import command, container
 from ..gate import is_allowed
-from ..help import help_on
-from ..registry import command, container
-from ..replies import OK, Map, Reply
-from ..session import Session
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply
 
 GLOB: Final = set(b"*?[")
 ADMIN: Final = "admin noscript loading stale"

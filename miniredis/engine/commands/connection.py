@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .. import errors
 from ..acl.user import DEFAULT_NAME
-from ..client_flags import UNAUTHENTICATED
+from ..clients.client_flags import UNAUTHENTICATED
+from ..clients.session import Session
 from ..cluster.membership import check_not_in_cluster
-from ..errors import CommandError
-from ..keyspace import Database
-from ..numbers import read_integer
-from ..registry import AT_ONCE, chosen, command, in_versions
-from ..replies import OK, PONG, Map, Reply, status
-from ..session import Session
+from ..declarations.registry import AT_ONCE, chosen, command, in_versions
+from ..keyspace.keyspace import Database
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, PONG, Map, Reply, status
 
 OPEN_TO_ALL: Final = "noscript loading stale fast no_auth allow_busy"
 OWN: Final = "noscript loading stale"

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from .. import digests, errors
+from ..clients.session import Session
 from ..config.kinds import read_memory
-from ..errors import CommandError
-from ..numbers import MAX, leading_integer
-from ..registry import command
-from ..replies import OK, Encoded, Reply, status
-from ..session import Session
+from ..declarations.registry import command
+from ..numbers.numbers import MAX, leading_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Encoded, Reply, status
+from ..values import digests
 from .faulting import debug_fault
 from .objects import encoding, idle_seconds, reference_count
 from .reloading import debug_loadaof, debug_reload

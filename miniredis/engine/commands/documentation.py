@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..registry import Command, command, commands
-from ..replies import Map, Reply, Set, status
-from ..session import Session
-from ..syntax import documented, parse
-from ..version import MODULE
+from ..clients.session import Session
+from ..declarations.registry import Command, command, commands
+from ..declarations.syntax import documented, parse
+from ..protocol.replies import Map, Reply, Set, status
+from ..versions.version import MODULE
 from . import GROUPS
 from .introspection import FLAGS, UNORDERED, is_of_module, named
 

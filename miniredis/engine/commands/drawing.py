@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from .. import errors
-from ..errors import CommandError
-from ..numbers import MAX, read_integer
+from ..numbers.numbers import MAX, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..key_index import KeyIndex
-    from ..session import Session
+    from ..clients.session import Session
+    from ..values.key_index import KeyIndex
 
 __all__ = ["Drawable", "check_repeated", "drawn", "read_count"]
 

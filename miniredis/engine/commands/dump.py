@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import Value
-from ..numbers import MAX, read_integer
-from ..packing import Packing
+from ..clients.session import Session
+from ..declarations.registry import Keys, command, in_versions
+from ..keyspace.keyspace import Value
+from ..numbers.numbers import MAX, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 from ..rdb.payload import BadDataError, BadPayloadError, dump, restore
-from ..registry import Keys, command, in_versions
-from ..replies import OK, Reply
-from ..session import Session
+from ..values.packing import Packing
 
 MOST_FREQUENT: Final = 255
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..expiry import event_of_past, from_argument
-from ..keyspace import NO_TOUCH
-from ..registry import Keys, chosen, command
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, chosen, command
+from ..keyspace.expiry import event_of_past, from_argument
+from ..keyspace.keyspace import NO_TOUCH
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
 
 UPDATED: Final = Keys(1, "RW update")
 READ: Final = Keys(1, "RO access")

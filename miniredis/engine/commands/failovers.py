@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import errors
+from ..clients.session import Session
 from ..cluster.membership import check_not_in_cluster
-from ..errors import CommandError
-from ..numbers import read_integer
-from ..registry import command
+from ..declarations.registry import command
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 from ..replication.failover import FailoverState
-from ..replies import OK, Reply
-from ..session import Session
 
 
 def option_of(words: Iterator[bytes]) -> bytes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ..errors import CommandError
-from ..fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
-from ..fault_rules import Fault, FaultRule
-from ..replies import OK, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..faults.fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
+from ..faults.fault_rules import Fault, FaultRule
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 
 __all__ = ["debug_fault"]
 

@@ -10,16 +10,16 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..expiring_hashes import EXPIRING, ExpiringHash
-from ..expiry import UNITS
-from ..hashes import HashValue
-from ..keyspace import HASH, Database
-from ..numbers import parse_integer, read_integer
-from ..registry import DECLARED, Handler, Keys, chosen, command, variant, wrap_in_versions
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import DECLARED, Handler, Keys, chosen, command, variant, wrap_in_versions
+from ..keyspace.expiry import UNITS
+from ..keyspace.keyspace import HASH, Database
+from ..numbers.numbers import parse_integer, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
+from ..values.expiring_hashes import EXPIRING, ExpiringHash
+from ..values.hashes import HashValue
 from .expiring import holds
 from .hashes import keep
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import command, container
 from ..glob import compile_glob
-from ..help import help_on
-from ..libraries import POLICIES, Library
-from ..numbers import parse_integer
-from ..registry import command, container
-from ..replies import OK, Map, Reply, Set, status
-from ..session import Session
+from ..numbers.numbers import parse_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply, Set, status
+from ..scripts.libraries import POLICIES, Library
 from .scripting import ANY_KEYS, READ_KEYS, RUNS, RUNS_READING
 
 EVERY_SHARD: Final = "request_policy:all_shards response_policy:all_succeeded"

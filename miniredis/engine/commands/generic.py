@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
+from ..clients.session import Session, serve_nobody
 from ..cluster.membership import check_not_in_cluster
-from ..errors import CommandError
+from ..declarations.registry import Keys, command
 from ..glob import compile_match
-from ..keyspace import NO_TOUCH, Database, duplicate
-from ..numbers import read_integer, read_milliseconds
-from ..registry import Keys, command
-from ..replies import OK, Encoded, Reply, status
-from ..session import Session, serve_nobody
+from ..keyspace.keyspace import NO_TOUCH, Database, duplicate
+from ..numbers.numbers import read_integer, read_milliseconds
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Encoded, Reply, status
 from .connection import database, read_index
 
 EVERYWHERE: Final = "request_policy:all_shards response_policy:agg_min"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..doubles import read_double
-from ..errors import CommandError
-from ..geohash import Place, cell_at, distance, place_of, standard_text
-from ..keyspace import SORTED_SET
-from ..registry import Keys, command
-from ..replies import NULL_ARRAY, DoubleText, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import SORTED_SET
+from ..numbers.doubles import read_double
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NULL_ARRAY, DoubleText, Reply
+from ..values.geohash import Place, cell_at, distance, place_of, standard_text
 from .sorted_sets import put
 
 READ: Final = Keys(1, "RO access")

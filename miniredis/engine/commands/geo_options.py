@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from .. import errors
-from ..doubles import read_double
-from ..errors import CommandError
-from ..geo_shapes import Box, Circle, Shape
-from ..geohash import Place, place_of
-from ..numbers import read_integer
-from ..sorted_sets import SortedSet
+from ..numbers.doubles import read_double
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..values.geo_shapes import Box, Circle, Shape
+from ..values.geohash import Place, place_of
+from ..values.sorted_sets import SortedSet
 from .geo import read_place, read_unit
 
 __all__ = ["NEAREST_FIRST", "Options", "read_circle"]

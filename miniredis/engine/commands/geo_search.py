@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ..geo_shapes import Shape, covering
-from ..geohash import Place, place_of
-from ..keyspace import SORTED_SET
-from ..numbers import MAX, MIN
-from ..partial_sort import partly_sorted
-from ..registry import Keys, KeywordKeys, command
-from ..replies import Reply
-from ..session import Session
-from ..sorted_sets import Entry, SortedSet
+from ..clients.session import Session
+from ..declarations.registry import Keys, KeywordKeys, command
+from ..keyspace.keyspace import SORTED_SET
+from ..numbers.numbers import MAX, MIN
+from ..protocol.replies import Reply
+from ..values.geo_shapes import Shape, covering
+from ..values.geohash import Place, place_of
+from ..values.partial_sort import partly_sorted
+from ..values.sorted_sets import Entry, SortedSet
 from .geo import UNIT, coordinates, distance_text
 from .geo_options import NEAREST_FIRST, Options
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..hashes import HashValue
-from ..keyspace import HASH
-from ..longdouble import LongDouble
-from ..numbers import MAX, MIN, parse_integer, read_integer
-from ..registry import Keys, command, in_versions
-from ..replies import Pairs, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command, in_versions
+from ..keyspace.keyspace import HASH
+from ..numbers.long_doubles import LongDouble
+from ..numbers.numbers import MAX, MIN, parse_integer, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Pairs, Reply
+from ..values.hashes import HashValue
 from .drawing import check_repeated, drawn, read_count
 from .hashes import READ, keep
 from .scanning import next_members, read_cursor, read_options

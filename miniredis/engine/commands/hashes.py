@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..hashes import HashValue
-from ..keyspace import HASH, Database
-from ..registry import Keys, command
-from ..replies import OK, Map, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import HASH, Database
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply
+from ..values.hashes import HashValue
 
 READ: Final = Keys(1, "RO access")
 LOOKED_AT: Final = Keys(1, "RO")

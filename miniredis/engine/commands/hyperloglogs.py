@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from .. import errors, hyperloglog
-from ..errors import CommandError
-from ..keyspace import STRING, StringValue
-from ..registry import Keys, command
-from ..replies import OK, Reply, status
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import STRING, StringValue
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply, status
+from ..values import hyperloglog
 from .strings import mutable
 
 COUNT_NOTES: Final = (

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from .. import errors
-from ..errors import CommandError
-from ..glob import compile_glob
-from ..help import help_on
-from ..key_positions import KeysError, keys_of
-from ..registry import (
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.key_positions import KeysError, keys_of
+from ..declarations.registry import (
     Command,
     CommandTable,
     CountedKeys,
@@ -25,9 +23,11 @@ from ..registry import (
     commands,
     find,
 )
-from ..replies import Map, Reply, Set, status
-from ..session import Session
-from ..version import MODULE
+from ..glob import compile_glob
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Map, Reply, Set, status
+from ..versions.version import MODULE
 
 FLAGS: Final = "loading stale"
 UNORDERED: Final = "nondeterministic_output_order"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..help import help_on
-from ..histograms import Histogram
-from ..latency import DISABLED
-from ..registry import Command, chosen, command, commands, container, instead_of
-from ..replies import Map, Reply, Verbatim
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import Command, chosen, command, commands, container, instead_of
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Map, Reply, Verbatim
+from ..statistics.histograms import Histogram
+from ..statistics.latency import DISABLED
 
 ADMIN: Final = "admin noscript loading stale"
 EVERY_NODE: Final = "request_policy:all_nodes response_policy:special"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import StringValue, Value
-from ..numbers import read_integer
-from ..registry import Keys, command
-from ..replies import Map, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import StringValue, Value
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Map, Reply
 
 CELL: Final = 4
 """Bytes of a cell in Redis's table of the two strings; they decide when the strings are too long."""

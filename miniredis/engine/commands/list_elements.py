@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import LIST, ListValue
-from ..numbers import MAX, MIN, parse_integer, read_integer, read_range
-from ..registry import Keys, command, in_versions
-from ..replies import OK, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command, in_versions
+from ..keyspace.keyspace import LIST, ListValue
+from ..numbers.numbers import MAX, MIN, parse_integer, read_integer, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 from .lists import EXTEND, LEFT, POP, PUSHED, RIGHT
 
 READ: Final = Keys(1, "RO access")

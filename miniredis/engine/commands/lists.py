@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import LIST, Database, ListValue
-from ..numbers import MAX, read_positive, read_range, read_timeout
-from ..registry import CountedKeys, Keys, command
-from ..replies import NULL_ARRAY, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import CountedKeys, Keys, command
+from ..keyspace.keyspace import LIST, Database, ListValue
+from ..numbers.numbers import MAX, read_positive, read_range, read_timeout
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NULL_ARRAY, Reply
 
 PUSHED: Final = Keys(1, "RW insert")
 POPPED: Final = Keys(1, "RW access delete")

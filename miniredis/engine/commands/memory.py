@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..help import help_on
-from ..keyspace import Database
-from ..numbers import read_integer
-from ..registry import Keys, command, container
-from ..replies import OK, Map, Reply, Verbatim
-from ..session import Session
-from ..value_types import TYPES
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import Keys, command, container
+from ..keyspace.keyspace import Database
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply, Verbatim
+from ..values.value_types import TYPES
 
 KEY_OVERHEAD: Final = 160
 """The bytes a key takes in addition to its name and value: hash table entries and object header."""

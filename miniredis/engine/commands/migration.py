@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .. import errors
-from ..errors import CommandError
-from ..numbers import leading_integer, read_integer
+from ..clients.session import Session
+from ..declarations.registry import Keys, KeywordKeys, command
+from ..numbers.numbers import leading_integer, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply, status
 from ..rdb.payload import dump
-from ..registry import Keys, KeywordKeys, command
-from ..replies import OK, Reply, status
-from ..session import Session
 
 if TYPE_CHECKING:
     from ..environment import Connection

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..help import help_on
-from ..numbers import read_integer
-from ..registry import command, container
-from ..replies import Reply, Verbatim
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import command, container
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply, Verbatim
 
 DIRECTIVE: Final = "enable-module-command"
 LOADS: Final = "admin noscript no_async_loading"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..help import help_on
-from ..keyspace import NO_EVENT, NO_TOUCH, Value
-from ..numbers import parse_integer
-from ..registry import Keys, command, container, in_versions
-from ..replies import Reply
-from ..session import Session
-from ..value_types import TYPES
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import Keys, command, container, in_versions
+from ..keyspace.keyspace import NO_EVENT, NO_TOUCH, Value
+from ..numbers.numbers import parse_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
+from ..values.value_types import TYPES
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..client_flags import EXECUTING
-from ..errors import CommandError
+from ..clients.client_flags import EXECUTING
+from ..clients.publishing import CHANNELS, PATTERNS, SHARDS, Kind
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import Keys, command, container
 from ..glob import compile_glob
-from ..help import help_on
-from ..publishing import CHANNELS, PATTERNS, SHARDS, Kind
-from ..registry import Keys, command, container
-from ..replies import NO_REPLY, Reply
-from ..session import Session
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, Reply
 
 LISTENING: Final = "pubsub noscript loading stale"
 SPEAKING: Final = "pubsub loading stale fast may_replicate"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import errors
-from ..errors import CommandError
+from ..clients.session import Session
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 from ..rdb import snapshot
 from ..rdb.loading import load
-from ..replies import OK, Reply
-from ..session import Session
 
 if TYPE_CHECKING:
     from ..engine import Engine

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from .. import errors
-from ..client_flags import MONITORS, REPLICA
-from ..errors import CommandError
-from ..numbers import parse_integer, read_integer, read_range
-from ..registry import Keys, command
+from ..clients.client_flags import MONITORS, REPLICA
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..numbers.numbers import parse_integer, read_integer, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, OK, NoReply, Reply
 from ..replication.replica import DATA, FUNCTIONS, Replica
-from ..replies import NO_REPLY, OK, NoReply, Reply
-from ..session import Session
 from .dump import RESTORE_SYNTAX, restore_
 
 OF_REPLICAS: Final = "admin noscript no_async_loading no_multi"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
+from ..clients.session import Session
 from ..cluster.membership import check_not_in_cluster
-from ..numbers import read_range
-from ..registry import command
+from ..declarations.registry import command
+from ..numbers.numbers import read_range
+from ..protocol import errors
+from ..protocol.replies import OK, Reply, status
 from ..replication.upstream import Address
-from ..replies import OK, Reply, status
-from ..session import Session
 
 HIGHEST_PORT: Final = 65535
 SYNTAX: Final = "args(host-port{host port:integer}|no-one{NO ONE})"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..client_flags import EXECUTING
-from ..errors import CommandError
-from ..registry import command
-from ..replies import Reply, status
-from ..session import Session
+from ..clients.client_flags import EXECUTING
+from ..clients.session import Session
+from ..declarations.registry import command
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply, status
 
 STARTED: Final = status(b"Background append only file rewriting started")
 SCHEDULED: Final = status(b"Background append only file rewriting scheduled")

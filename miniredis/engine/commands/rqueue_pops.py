@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import RQUEUE, Database
-from ..numbers import read_integer, read_milliseconds
-from ..registry import Keys, KeywordCountedKeys, command
-from ..replies import NO_REPLY, Reply
-from ..rqueues import RQueue
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, KeywordCountedKeys, command
+from ..keyspace.keyspace import RQUEUE, Database
+from ..numbers.numbers import read_integer, read_milliseconds
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, Reply
+from ..values.rqueues import RQueue
 from .rqueues import read_count
 
 POPPED: Final = "RW access update"

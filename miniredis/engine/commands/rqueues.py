@@ -11,14 +11,14 @@ from collections.abc import Reversible, Sized
 from itertools import islice
 from typing import Final, Protocol, TypeVar
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import RQUEUE
-from ..numbers import read_integer
-from ..registry import Keys, command
-from ..replies import Reply
-from ..rqueues import LARGEST, RQueue
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import RQUEUE
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
+from ..values.rqueues import LARGEST, RQueue
 
 ID: Final = re.compile(rb"(0|[1-9][0-9]{0,19})-(0|[1-9][0-9]{0,19})").fullmatch
 

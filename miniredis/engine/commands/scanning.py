@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from .. import errors
-from ..errors import CommandError, until_nul
+from ..clients.session import Session
+from ..declarations.registry import Handler, command
 from ..glob import compile_match
-from ..key_index import KeyIndex
-from ..keyspace import Database
-from ..numbers import read_integer
-from ..registry import Handler, command
-from ..replies import Reply
-from ..session import Session
+from ..keyspace.keyspace import Database
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError, until_nul
+from ..protocol.replies import Reply
+from ..values.key_index import KeyIndex
 
 CURSOR: Final = re.compile(rb"([+-]?)([0-9]*)").fullmatch
 LARGEST: Final = (1 << 64) - 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..help import help_on
-from ..numbers import read_integer
-from ..registry import CountedKeys, command, container
-from ..replies import OK, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import CountedKeys, command, container
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 
 RUNS: Final = "noscript stale skip_monitor may_replicate no_mandatory_keys movablekeys"
 RUNS_READING: Final = "readonly noscript stale skip_monitor no_mandatory_keys movablekeys"

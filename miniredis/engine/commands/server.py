@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..client_flags import EXECUTING
+from ..clients.client_flags import EXECUTING
+from ..clients.session import Session
 from ..cluster.membership import check_not_in_cluster
-from ..errors import CommandError
-from ..info import report
-from ..keyspace import Database
-from ..numbers import read_range
-from ..registry import command
+from ..declarations.registry import command
+from ..keyspace.keyspace import Database
+from ..numbers.numbers import read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, OK, Reply, Verbatim, status
 from ..replication.report import role_of_replica
-from ..replies import NO_REPLY, OK, Reply, Verbatim, status
-from ..session import Session
+from ..statistics.info import report
 from .connection import MAX32, MIN32, database
 
 ALL_SHARDS = "request_policy:all_shards response_policy:all_succeeded"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import SET
-from ..numbers import MAX, read_range
-from ..packing import Packing
-from ..registry import CountedKeys, Keys, command
-from ..replies import Reply, Set
-from ..session import Session
-from ..sets import SetValue
+from ..clients.session import Session
+from ..declarations.registry import CountedKeys, Keys, command
+from ..keyspace.keyspace import SET
+from ..numbers.numbers import MAX, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply, Set
+from ..values.packing import Packing
+from ..values.sets import SetValue
 
 READ: Final = Keys(1, "RO access", last=-1)
 SOURCES: Final = Keys(2, "RO access", last=-1)

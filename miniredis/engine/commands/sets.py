@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import SET
-from ..numbers import read_positive
-from ..registry import Keys, command
-from ..replies import Reply, Set
-from ..session import Session
-from ..sets import SetValue
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import SET
+from ..numbers.numbers import read_positive
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply, Set
+from ..values.sets import SetValue
 from .drawing import check_repeated, drawn, read_count
 from .scanning import next_members, read_cursor, read_options
 

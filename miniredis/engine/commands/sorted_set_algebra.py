@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from .. import errors
-from ..doubles import read_double
-from ..errors import CommandError
-from ..keyspace import Database
-from ..numbers import read_integer
-from ..registry import CountedKeys, Keys, command
-from ..replies import Pairs, Reply
-from ..session import Session
-from ..sets import SetValue
-from ..sorted_sets import SortedSet
+from ..clients.session import Session
+from ..declarations.registry import CountedKeys, Keys, command
+from ..keyspace.keyspace import Database
+from ..numbers.doubles import read_double
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Pairs, Reply
+from ..values.sets import SetValue
+from ..values.sorted_sets import SortedSet
 from .set_algebra import read_limit
 
 INPUTS: Final = CountedKeys(1, "RO access")

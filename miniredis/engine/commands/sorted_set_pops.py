@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import SORTED_SET, Database
-from ..numbers import read_positive, read_timeout
-from ..registry import CountedKeys, Keys, command
-from ..replies import NULL_ARRAY, Pairs, Reply
-from ..session import Session
-from ..sorted_sets import SortedSet
+from ..clients.session import Session
+from ..declarations.registry import CountedKeys, Keys, command
+from ..keyspace.keyspace import SORTED_SET, Database
+from ..numbers.numbers import read_positive, read_timeout
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NULL_ARRAY, Pairs, Reply
+from ..values.sorted_sets import SortedSet
 from .lists import End, read_keys_and_end
 
 POPPED: Final = Keys(1, "RW access delete")

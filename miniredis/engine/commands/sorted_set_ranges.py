@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from .. import errors
-from ..entry_ranges import Ranks, limited, ranks_between, read_members, read_scores
-from ..errors import CommandError
-from ..keyspace import SORTED_SET
-from ..numbers import read_integer
-from ..registry import Keys, command
-from ..replies import Pairs, Reply
-from ..session import Session
-from ..sorted_sets import Entry, SortedSet
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import SORTED_SET
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Pairs, Reply
+from ..values.entry_ranges import Ranks, limited, ranks_between, read_members, read_scores
+from ..values.sorted_sets import Entry, SortedSet
 
 READ: Final = Keys(1, "RO access")
 REMOVED: Final = Keys(1, "RW delete")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from .. import errors
-from ..doubles import packed_text, short_text
-from ..errors import CommandError
+from ..clients.session import Session
+from ..declarations.registry import Keys, command, in_versions
 from ..glob import compile_match
-from ..keyspace import SORTED_SET
-from ..numbers import MAX
-from ..registry import Keys, command, in_versions
-from ..replies import Pairs, Reply, double_text
-from ..session import Session
-from ..sorted_sets import Entry, SortedSet
+from ..keyspace.keyspace import SORTED_SET
+from ..numbers.doubles import packed_text, short_text
+from ..numbers.numbers import MAX
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Pairs, Reply, double_text
+from ..values.sorted_sets import Entry, SortedSet
 from .drawing import MOST_REPEATED, check_repeated, read_count
 from .scanning import read_cursor, read_options
 

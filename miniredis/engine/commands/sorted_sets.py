@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..doubles import read_double
-from ..errors import CommandError
-from ..keyspace import SORTED_SET
-from ..packing import Packing
-from ..registry import Keys, command, in_versions
-from ..replies import NULL_ARRAY, Reply
-from ..session import Session
-from ..sorted_sets import SortedSet
+from ..clients.session import Session
+from ..declarations.registry import Keys, command, in_versions
+from ..keyspace.keyspace import SORTED_SET
+from ..numbers.doubles import read_double
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NULL_ARRAY, Reply
+from ..values.packing import Packing
+from ..values.sorted_sets import SortedSet
 
 READ: Final = Keys(1, "RO access")
 

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .. import errors
+from ..clients.session import Session
 from ..cluster.membership import check_not_in_cluster
-from ..errors import CommandError, until_nul
-from ..hashes import HashValue
-from ..keyspace import Database, StringValue, Value
-from ..numbers import parse_double, read_integer
-from ..partial_sort import partly_sorted
-from ..registry import Keys, UnknownKeys, command
-from ..replies import Reply
-from ..session import Session
-from ..sets import SetValue
-from ..sorted_sets import SortedSet
+from ..declarations.registry import Keys, UnknownKeys, command
+from ..keyspace.keyspace import Database, StringValue, Value
+from ..numbers.numbers import parse_double, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError, until_nul
+from ..protocol.replies import Reply
+from ..values.hashes import HashValue
+from ..values.partial_sort import partly_sorted
+from ..values.sets import SetValue
+from ..values.sorted_sets import SortedSet
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..registry import UnknownKeys, command
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import UnknownKeys, command
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
 from .lcs import as_text, compared, read_options
 
 SOURCES: Final = (b"STRINGS", b"KEYS")

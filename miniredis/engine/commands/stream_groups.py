@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..groups import Group
-from ..help import help_on
-from ..keyspace import STREAM
-from ..numbers import read_integer
-from ..registry import Keys, command, container
-from ..replies import OK, Reply
-from ..session import Session
-from ..stream_ids import read_id, read_strict_id
-from ..streams import Stream
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import Keys, command, container
+from ..keyspace.keyspace import STREAM
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
+from ..values.groups import Group
+from ..values.stream_ids import read_id, read_strict_id
+from ..values.streams import Stream
 
 GROWING: Final = Keys(2, "RW insert")
 SHRINKING: Final = Keys(2, "RW delete")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final
 
-from .. import errors
-from ..errors import CommandError
-from ..groups import Consumer, Group
-from ..help import help_on
-from ..keyspace import STREAM
-from ..numbers import read_integer
-from ..registry import Keys, command, container, in_versions
-from ..replies import Map, Reply
-from ..session import Session
-from ..stream_nodes import id_text, wrapped
-from ..stream_progress import lag
-from ..streams import Stream
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import Keys, command, container, in_versions
+from ..keyspace.keyspace import STREAM
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Map, Reply
+from ..values.groups import Consumer, Group
+from ..values.stream_nodes import id_text, wrapped
+from ..values.stream_progress import lag
+from ..values.streams import Stream
 from .streams import shown
 
 LOOKED_AT: Final = Keys(2, "RO access")

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..groups import Consumer, Group
-from ..keyspace import Database, Value
-from ..numbers import MAX, read_integer, read_range
-from ..propagation import claim as as_claim
-from ..propagation import set_id
-from ..registry import Handler, Keys, command, in_versions, wrap_in_versions
-from ..replies import NULL_ARRAY, Reply
-from ..session import Session
-from ..stream_ids import read_strict_id
-from ..stream_nodes import id_text, wrapped
-from ..streams import Stream
+from ..clients.session import Session
+from ..declarations.registry import Handler, Keys, command, in_versions, wrap_in_versions
+from ..effects.propagation import claim as as_claim
+from ..effects.propagation import set_id
+from ..keyspace.keyspace import Database, Value
+from ..numbers.numbers import MAX, read_integer, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NULL_ARRAY, Reply
+from ..values.groups import Consumer, Group
+from ..values.stream_ids import read_strict_id
+from ..values.stream_nodes import id_text, wrapped
+from ..values.streams import Stream
 from .stream_reading import attending, see
 from .streams import read_interval, read_start
 

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..groups import Consumer, Group
-from ..keyspace import STREAM, Database
-from ..numbers import MAX, read_integer, read_milliseconds
-from ..propagation import claim, create_consumer, set_id
-from ..registry import Handler, KeywordKeys, chosen, command, instead_of, wrap_in_versions
-from ..replies import NO_REPLY, NULL_ARRAY, Entries, NestedMap, Reply
-from ..session import Session
-from ..stream_ids import read_strict_id
-from ..stream_nodes import LAST_ID, id_text, wrapped
-from ..stream_progress import advance
-from ..streams import Stream
+from ..clients.session import Session
+from ..declarations.registry import Handler, KeywordKeys, chosen, command, instead_of, wrap_in_versions
+from ..effects.propagation import claim, create_consumer, set_id
+from ..keyspace.keyspace import STREAM, Database
+from ..numbers.numbers import MAX, read_integer, read_milliseconds
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, NULL_ARRAY, Entries, NestedMap, Reply
+from ..values.groups import Consumer, Group
+from ..values.stream_ids import read_strict_id
+from ..values.stream_nodes import LAST_ID, id_text, wrapped
+from ..values.stream_progress import advance
+from ..values.streams import Stream
 from .streams import shown
 
 NEW: Final = LAST_ID

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import STREAM
-from ..numbers import read_integer
-from ..registry import Keys, command
-from ..replies import Reply
-from ..session import Session
-from ..stream_ids import read_strict_id
-from ..stream_nodes import Limits
-from ..streams import Stream
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import STREAM
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
+from ..values.stream_ids import read_strict_id
+from ..values.stream_nodes import Limits
+from ..values.streams import Stream
 
 MOST_NODES: Final = 100
 """How many nodes approximate trimming removes at a time by default."""

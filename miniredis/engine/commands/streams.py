@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from .. import errors
-from ..errors import CommandError
-from ..keyspace import STREAM, Database
-from ..numbers import read_integer
-from ..registry import Keys, command
-from ..replies import NULL_ARRAY, OK, Entries, Reply
-from ..session import Session
-from ..stream_ids import read_bound, read_id_to_complete, read_strict_id
-from ..stream_nodes import LARGEST_NODE, LAST_ID, SEQUENCE, Entry, id_text
-from ..streams import Stream
+from ..clients.session import Session
+from ..declarations.registry import Keys, command
+from ..keyspace.keyspace import STREAM, Database
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NULL_ARRAY, OK, Entries, Reply
+from ..values.stream_ids import read_bound, read_id_to_complete, read_strict_id
+from ..values.stream_nodes import LARGEST_NODE, LAST_ID, SEQUENCE, Entry, id_text
+from ..values.streams import Stream
 from .stream_trimming import TRIM, Trimming, read_trimming
 
 # Adding

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..expiry import absolute, event_of_past
-from ..keyspace import STRING, Database, StringValue
-from ..longdouble import LongDouble
-from ..numbers import MAX, MIN, parse_integer, read_integer
-from ..registry import Keys, chosen, command, in_versions
-from ..replies import OK, Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Keys, chosen, command, in_versions
+from ..keyspace.expiry import absolute, event_of_past
+from ..keyspace.keyspace import STRING, Database, StringValue
+from ..numbers.long_doubles import LongDouble
+from ..numbers.numbers import MAX, MIN, parse_integer, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Reply
 
 GETEX_NOTES: Final = "RW and UPDATE because it changes the TTL"
 READ: Final = Keys(1, "RO access")

@@ -6,14 +6,14 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from .. import errors
-from ..clients import redirection
-from ..errors import CommandError
-from ..numbers import read_integer
-from ..registry import command
-from ..replies import OK, Map, Reply, Set
-from ..session import Session
-from ..tracking import Tracker
+from ..clients.client_list import redirection
+from ..clients.session import Session
+from ..clients.tracking import Tracker
+from ..declarations.registry import command
+from ..numbers.numbers import read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import OK, Map, Reply, Set
 from .clients import OWN
 
 SWITCHES: Final = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
 from ..call import answer
-from ..client_flags import EXECUTING, LIMITED, WATCH_BROKEN
-from ..errors import CommandError
-from ..registry import AT_ONCE, Keys, command
-from ..replies import NO_REPLY, NULL_ARRAY, OK, Encoded, NoReply, Reply
-from ..session import Session, Transaction
+from ..clients.client_flags import EXECUTING, LIMITED, WATCH_BROKEN
+from ..clients.session import Session, Transaction
+from ..declarations.registry import AT_ONCE, Keys, command
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, NULL_ARRAY, OK, Encoded, NoReply, Reply
 
 HOUSEKEEPING: Final = "noscript loading stale fast allow_busy"
 

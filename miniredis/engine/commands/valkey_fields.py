@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..expiring_hashes import ExpiringHash, ValkeyHash
-from ..expiry import UNITS
-from ..hashes import HashValue
-from ..keyspace import HASH
-from ..numbers import MAX, read_integer
-from ..registry import Handler, Keys, in_versions, instead_of
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import Handler, Keys, in_versions, instead_of
+from ..keyspace.expiry import UNITS
+from ..keyspace.keyspace import HASH
+from ..numbers.numbers import MAX, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
+from ..values.expiring_hashes import ExpiringHash, ValkeyHash
+from ..values.hashes import HashValue
 from .expiring import read_conditions
 from .field_expiry import (
     NO_FIELD,

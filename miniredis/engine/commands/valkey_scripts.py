@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import errors
-from ..errors import CommandError
-from ..registry import command, variant
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import command, variant
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
 
 
 @command("SCRIPT SHOW", 3, "noscript", acl="scripting", since="valkey-8.0.0", syntax="sha1")

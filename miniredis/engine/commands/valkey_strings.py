@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import errors
-from ..errors import CommandError
-from ..expiry import UNITS, absolute
-from ..keyspace import STRING
-from ..numbers import parse_integer
-from ..registry import CountedKeys, Keys, command, in_versions
-from ..replies import Reply
-from ..session import Session
+from ..clients.session import Session
+from ..declarations.registry import CountedKeys, Keys, command, in_versions
+from ..keyspace.expiry import UNITS, absolute
+from ..keyspace.keyspace import STRING
+from ..numbers.numbers import parse_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import Reply
 from .strings import SetOptions, getex, read_getex_options, read_operand, read_set_options, set_
 
 MOST_KEYS: Final = (1 << 31) - 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-from .. import errors
-from ..client_flags import MONITORS, REPLICA
-from ..errors import CommandError
-from ..help import help_on
-from ..numbers import MAX, read_range
-from ..registry import command, container
-from ..replies import NO_REPLY, OK, Reply
-from ..session import Session
+from ..clients.client_flags import MONITORS, REPLICA
+from ..clients.session import Session
+from ..declarations.help import help_on
+from ..declarations.registry import command, container
+from ..numbers.numbers import MAX, read_range
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY, OK, Reply
 
 ADMIN: Final = "admin loading stale"
 ENTRIES: Final = 10

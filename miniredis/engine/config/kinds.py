@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ..numbers import MAX, parse_integer
+from ..numbers.numbers import MAX, parse_integer
 
 __all__ = [
     "Check",

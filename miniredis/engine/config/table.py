@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ..numbers import MAX
+from ..numbers.numbers import MAX
 from .kinds import (
     Check,
     file_name,

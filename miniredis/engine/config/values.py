@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
-from ..errors import USERS_TWICE
 from ..glob import compile_glob
-from ..version import DEFAULT, version_named
+from ..protocol.errors import USERS_TWICE
+from ..versions.version import DEFAULT, version_named
 from .table import ALIASES, DIRECTIVES, Directive
 
 __all__ = [

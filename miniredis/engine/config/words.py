@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, Self
 
-from ..notifications import LETTERS, shown
-from ..numbers import leading_integer, leading_long, parse_double
+from ..keyspace.notifications import LETTERS, shown
+from ..numbers.numbers import leading_integer, leading_long, parse_double
 from .kinds import Check, c_string, folded, one_of, read_memory
 
 __all__ = [

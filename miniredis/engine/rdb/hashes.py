@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..expiring_hashes import ExpiringHash, ValkeyHash
-from ..hashes import HashValue
-from ..listpack import pack, pack_element, pack_integer
-from ..listpack_bulk import pack_strings
-from ..packing import Packing
+from ..values.expiring_hashes import ExpiringHash, ValkeyHash
+from ..values.hashes import HashValue
+from ..values.listpack import pack, pack_element, pack_integer
+from ..values.listpack_bulk import pack_strings
+from ..values.packing import Packing
 from .kinds import HASH, HASH_EXPIRING, HASH_LISTPACK, HASH_LISTPACK_EXPIRING, VALKEY_HASH
 from .packed import END, read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string

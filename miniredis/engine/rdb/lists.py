@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..listpack_bulk import pack_strings
+from ..values.listpack_bulk import pack_strings
 from .kinds import QUICKLIST_2
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 from .steps import Steps, strings
 
 if TYPE_CHECKING:
-    from ..keyspace import ListValue
+    from ..keyspace.keyspace import ListValue
 
 __all__ = ["dump_list", "load_list", "load_nodes", "load_ziplist", "load_ziplists", "parts_of_list"]
 

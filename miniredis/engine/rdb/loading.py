@@ -11,11 +11,11 @@ from io import BytesIO
 from types import GeneratorType
 from typing import Final, NamedTuple, Protocol
 
-from ..errors import CommandError
-from ..keyspace import Keyspace, Value
-from ..numbers import parse_integer
-from ..packing import Packing
+from ..keyspace.keyspace import Keyspace, Value
+from ..numbers.numbers import parse_integer
+from ..protocol.errors import CommandError
 from ..replication.history import NO_NAME, Position
+from ..values.packing import Packing
 from .kinds import (
     AUX,
     END,

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from ..listpack import HEADER, UNCOUNTED, back_length_size
-from ..listpack_bulk import bulk_elements
+from ..values.listpack import HEADER, UNCOUNTED, back_length_size
+from ..values.listpack_bulk import bulk_elements
 from .reader import BadDataError, Reader
 
 __all__ = ["END", "read_listpack", "read_ziplist"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..packing import Packing
-from ..value_types import TYPES
+from ..values.packing import Packing
+from ..values.value_types import TYPES
 from . import hashes, kinds, lists, modules, rqueues, sets, sorted_sets, streams
 from .crc64 import crc64
 from .reader import BadDataError, Reader
 from .steps import Steps, at_once
 
 if TYPE_CHECKING:
-    from ..keyspace import Value
+    from ..keyspace.keyspace import Value
 
 __all__ = [
     "FILE_LOADERS",

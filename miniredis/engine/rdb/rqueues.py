@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from ..numbers import MAX
-from ..rqueues import Delivery, RQueue
+from ..numbers.numbers import MAX
+from ..values.rqueues import Delivery, RQueue
 from .kinds import MODULE_2
 from .modules import END, module_id, read_text, read_unsigned, text, unsigned
 from .reader import BadDataError, Reader, length

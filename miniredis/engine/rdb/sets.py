@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..numbers import fits
-from ..packing import Packing
-from ..sets import SetValue
+from ..numbers.numbers import fits
+from ..values.packing import Packing
+from ..values.sets import SetValue
 from .kinds import INTSET, SET
 from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string

@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from ..keyspace import Database, Keyspace
+from ..keyspace.keyspace import Database, Keyspace
 from ..replication.history import Position
-from ..value_types import TYPES
-from ..version import VERSION as REDIS_VERSION
+from ..values.value_types import TYPES
+from ..versions.version import VERSION as REDIS_VERSION
 from .crc64 import crc64
 from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
 from .lists import parts_of_list

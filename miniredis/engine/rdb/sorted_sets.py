@@ -7,11 +7,11 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ..doubles import packed_text, parse_bound
-from ..listpack_bulk import pack_strings
-from ..numbers import MAX
-from ..packing import Packing
-from ..sorted_sets import SortedSet
+from ..numbers.doubles import packed_text, parse_bound
+from ..numbers.numbers import MAX
+from ..values.listpack_bulk import pack_strings
+from ..values.packing import Packing
+from ..values.sorted_sets import SortedSet
 from .kinds import SORTED_SET_2, SORTED_SET_LISTPACK
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string

@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from ..groups import Consumer, Group
-from ..listpack import pack, pack_element, pack_integer
-from ..numbers import parse_integer
-from ..stream_nodes import DELETED, SAME_FIELDS, SEQUENCE, Node, wrapped
-from ..stream_progress import entries_up_to
-from ..streams import Stream, is_ordered
+from ..numbers.numbers import parse_integer
+from ..values.groups import Consumer, Group
+from ..values.listpack import pack, pack_element, pack_integer
+from ..values.stream_nodes import DELETED, SAME_FIELDS, SEQUENCE, Node, wrapped
+from ..values.stream_progress import entries_up_to
+from ..values.streams import Stream, is_ordered
 from .kinds import STREAM_2
 from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string

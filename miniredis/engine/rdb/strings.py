@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..numbers import parse_integer
+from ..numbers.numbers import parse_integer
 from .kinds import STRING
 from .reader import LENGTHS
 

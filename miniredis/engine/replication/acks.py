@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ..engine import Engine
-    from ..waiting import Waiter
+    from ..keyspace.waiting import Waiter
     from .replica import Replica
     from .replicas import Replicas
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from ..conditions import PausedBy
-from ..errors import FAILING_OVER, CommandError
+from ..protocol.errors import FAILING_OVER, CommandError
 from .upstream import Address
 
 if TYPE_CHECKING:

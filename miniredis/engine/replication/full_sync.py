@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ..replies import LARGE, Output, Pieces
+from ..protocol.replies import LARGE, Output, Pieces
 from .history import History, Position
 from .replica import DATA, FUNCTIONS, Replica, State
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from ..numbers import leading_long
-from ..replies import pack
+from ..numbers.numbers import leading_long
+from ..protocol.replies import pack
 from .history import NO_NAME, Position
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
-from ..replay import NEVER
-from ..replies import pack
-from ..requests import FastParser, RequestParser, size_of
-from ..session import Session
+from ..clients.client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
+from ..clients.session import Session
+from ..effects.replay import NEVER
+from ..protocol.replies import pack
+from ..protocol.requests import FastParser, RequestParser, size_of
 
 if TYPE_CHECKING:
     from ..engine import Engine
-    from ..keyspace import Database
+    from ..keyspace.keyspace import Database
 
 __all__ = ["MasterSession"]
 

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from ..keyspace import Keyspace
+from ..keyspace.keyspace import Keyspace
 from ..rdb.loading import load_in_steps
 from ..rdb.reader import FileReader
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from ..replies import Output
+from ..protocol.replies import Output
 
 if TYPE_CHECKING:
-    from ..session import Session
+    from ..clients.session import Session
 
 __all__ = ["DATA", "FUNCTIONS", "Replica", "State"]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..client_flags import REPLICA
-from ..effects import Effect, EffectReader
-from ..replies import pack
+from ..clients.client_flags import REPLICA
+from ..effects.effects import Effect, EffectReader
+from ..protocol.replies import pack
 from .acks import Acks
 from .failover import FailoverState
 from .full_sync import FullSync
 from .replica import Replica, State
 
 if TYPE_CHECKING:
+    from ..clients.session import Session
     from ..engine import Engine
-    from ..session import Session
     from .replication import Replication
 
 __all__ = ["Replicas"]

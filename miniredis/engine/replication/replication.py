@@ -16,9 +16,9 @@ from .replicas import Replicas
 from .upstream import Upstream
 
 if TYPE_CHECKING:
+    from ..clients.session import Session
     from ..engine import Engine
     from ..instant import Instant
-    from ..session import Session
 
 __all__ = ["Replication"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..replies import Reply
+from ..protocol.replies import Reply
 
 if TYPE_CHECKING:
     from ..engine import Engine

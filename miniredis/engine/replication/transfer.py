@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Final
 
-from ..numbers import leading_long
+from ..numbers.numbers import leading_long
 from .handshake import HandshakeError
 
 __all__ = ["Transfer"]

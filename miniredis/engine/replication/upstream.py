@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import INSTANCE_CHANGED, CommandError
+from ..protocol.errors import INSTANCE_CHANGED, CommandError
 from .history import Position
 from .link import LinkProtocol
 

@@ -12,7 +12,7 @@ from pressure.keys import as_bytes
 from pressure.kinds.backup import operations
 from pressure.kinds.backup.operations import BackupKeys
 from pressure.kinds.kind import Item, Kind, bytes_of
-from pressure.methods import Block, context_manager, method
+from pressure.methods.methods import Block, context_manager, method
 from pressure.protocol.operation import Deadline, Operation
 
 __all__ = ["BackupKeys", "BackupMethods", "InProgress"]

@@ -14,7 +14,7 @@ from pressure.kinds.reliable.consuming import ConsumeMethods
 from pressure.kinds.reliable.inspecting import InspectMethods
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
 from pressure.kinds.reliable.worker import WorkerOptions, exponential, work_loop
-from pressure.methods import Block, CallbackOperation, callback_method, context_manager, method
+from pressure.methods.methods import Block, CallbackOperation, callback_method, context_manager, method
 from pressure.protocol.operation import Deadline, Operation
 
 __all__ = [

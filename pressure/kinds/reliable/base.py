@@ -15,7 +15,7 @@ from pressure.kinds.reliable.model import GROUP, Capabilities, Delivered, Reliab
 from pressure.kinds.reliable.module import Module
 from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
-from pressure.methods import method
+from pressure.methods.methods import method
 from pressure.protocol.operation import Operation
 
 BACKENDS: Final[dict[str, Callable[[], Backend]]] = {"module": Module, "stream": Stream}

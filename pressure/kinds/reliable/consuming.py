@@ -10,7 +10,7 @@ from pressure.kinds.kind_check import check_kind
 from pressure.kinds.reliable import operations, popping
 from pressure.kinds.reliable.base import ReliableBase
 from pressure.kinds.reliable.model import Delivered
-from pressure.methods import method
+from pressure.methods.methods import method
 from pressure.protocol.operation import Deadline, Operation
 
 

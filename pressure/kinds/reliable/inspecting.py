@@ -9,7 +9,7 @@ from pressure.codecs import V
 from pressure.kinds.reliable import delaying, operations, redriving
 from pressure.kinds.reliable.base import ReliableBase
 from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending
-from pressure.methods import method
+from pressure.methods.methods import method
 from pressure.protocol.operation import Operation
 
 

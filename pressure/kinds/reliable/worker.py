@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from pressure.checks import duration, milliseconds
 from pressure.kinds.reliable.model import Delivered
-from pressure.methods import Call, CallbackOperation
+from pressure.methods.methods import Call, CallbackOperation
 from pressure.protocol.operation import Operation
 from pressure.text import printable
 

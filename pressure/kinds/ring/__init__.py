@@ -11,7 +11,7 @@ from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.keys import as_bytes
 from pressure.kinds.kind import Item, Kind
 from pressure.kinds.ring import operations
-from pressure.methods import Block, context_manager, method
+from pressure.methods.methods import Block, context_manager, method
 from pressure.protocol.operation import Operation
 
 __all__ = ["RingMethods"]

@@ -383,7 +383,7 @@ def test_clients_cannot_end_a_cluster_by_failovers(
 ) -> None:
     replica = cluster.nodes[3]
     if lags:
-        monkeypatch.setattr("miniredis.server_groups.PATIENCE", 0.01)
+        monkeypatch.setattr("miniredis.topologies.server_groups.PATIENCE", 0.01)
         monkeypatch.setattr(miniredis.ClusterNode, "lags", True)
     with redis.Redis(port=replica.port) as raw, raw.pipeline(transaction=False) as pipe:
         assert pipe.execute_command("CLUSTER FAILOVER").execute_command("CLUSTER FAILOVER").execute()

@@ -11,7 +11,7 @@ import hiredis
 import redis
 
 from conformance.wire import encode
-from miniredis.engine.keyspace import Keyspace
+from miniredis.engine.keyspace.keyspace import Keyspace
 from miniredis.engine.rdb import snapshot
 from tests.waiting import PATIENCE
 

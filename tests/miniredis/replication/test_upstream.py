@@ -8,10 +8,10 @@ import pytest
 
 from conformance.wire import encode
 from miniredis.engine import Config, Engine, Environment, Instant
-from miniredis.engine.keyspace import Keyspace
+from miniredis.engine.clients.session import Session
+from miniredis.engine.keyspace.keyspace import Keyspace
 from miniredis.engine.replication.link import LinkState
 from miniredis.engine.replication.upstream import Address
-from miniredis.engine.session import Session
 
 from .masters import MARK, NAME, snapshot_of
 

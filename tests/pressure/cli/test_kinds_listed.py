@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import redis
 
-import pressure
 from pressure import BackupQueue, Queue, ReliableQueue, RingQueue
+from pressure.execution.execution import Execution
 from tests.pressure.conftest import execute
 
 from .conftest import Run
@@ -221,13 +221,13 @@ def test_ls_scans_for_locks_once_for_all_queues(
     for number in range(50):
         raw.lpush(f"queue:{number}", "one")
     sent: list[Any] = []
-    packed = pressure.execution.Execution.packed
+    packed = Execution.packed
 
     def counted(execution: Any, step: Any) -> Any:
         sent.extend(command[0] for command in step.commands)
         return packed(execution, step)
 
-    monkeypatch.setattr(pressure.execution.Execution, "packed", counted)
+    monkeypatch.setattr(Execution, "packed", counted)
     assert run("ls", "--names")[1].count("\n") == 50
     assert sent.count(b"SCAN") <= 4
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import redis
 
-import pressure
 from conformance.targets import free_port
 from pressure import Queue
 from pressure.cli import formatting
+from pressure.execution.execution import Execution
 from tests.pressure.conftest import PREFIX, ROOT
 
 from .conftest import Run
@@ -114,14 +114,14 @@ def test_ls_of_many_queues_takes_few_round_trips(
     for number in range(250):
         raw.set(f"{PREFIX}{number}:bound", 0)
     steps = 0
-    packed = pressure.execution.Execution.packed
+    packed = Execution.packed
 
     def counted(*args: Any) -> Any:
         nonlocal steps
         steps += 1
         return packed(*args)
 
-    monkeypatch.setattr(pressure.execution.Execution, "packed", counted)
+    monkeypatch.setattr(Execution, "packed", counted)
     assert run("ls", "--names")[1].count("\n") == 250
     assert steps <= 8
 

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 import miniredis
-from miniredis.shared import LOCK, SERVERS
+from miniredis.processes.shared import LOCK, SERVERS
 from tests.forks import popen
 from tests.waiting import PATIENCE, until
 

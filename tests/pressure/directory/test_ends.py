@@ -16,10 +16,10 @@ import redis
 import miniredis
 import pressure
 import pressure.aio.connection
-import pressure.connection
+import pressure.sync.connection
 import pressure.trio.connection
 from conformance.clients.flavours import FLAVOURS
-from miniredis.shared import SERVERS, SOCKET
+from miniredis.processes.shared import SERVERS, SOCKET
 from pressure import Queue
 
 from .conftest import Other, blocked, owner
@@ -76,7 +76,7 @@ def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url:
 def test_what_could_not_be_sent_any_more_is_sent_to_the_next_server(
     flavour: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pressure.connection.Connection, "is_quiet", lambda _: True)
+    monkeypatch.setattr(pressure.sync.connection.Connection, "is_quiet", lambda _: True)
     for connections in (pressure.aio.connection.Connections, pressure.trio.connection.Connections):
         monkeypatch.setattr(connections, "_is_quiet", lambda *_: True)
     jobs: Any = FLAVOURS[flavour]("jobs", url=url, prefix="__pressure__")

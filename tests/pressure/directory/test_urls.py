@@ -15,7 +15,7 @@ import redis
 
 import miniredis
 import pressure
-from miniredis.shared import SOCKET
+from miniredis.processes.shared import SOCKET
 from pressure import Queue
 from tests.pressure.runs import RUNS, in_and_out
 

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from pressure import OutcomeUnknownError, PressureError, QueueEmptyError, QueueInUseError
-from pressure.execution import Execution
+from pressure.execution.execution import Execution
 from pressure.protocol import Wait
 from tests.pressure.conftest import DEADLINE, JOBS, StartTask, execute, invariant, waiting
 

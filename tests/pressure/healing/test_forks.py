@@ -15,7 +15,7 @@ import pytest
 import redis
 
 from pressure import Queue, QueueInUseError
-from pressure.pool import Member
+from pressure.connections.pool import Member
 from tests.pressure.conftest import DEADLINE, JOBS, ROOT, invariant, until
 from tests.tools.forking import Forked, ForkServer
 

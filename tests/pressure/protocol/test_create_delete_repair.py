@@ -10,7 +10,7 @@ import pytest
 from pressure import (
     protocol,
 )
-from pressure.pool import HOLDS
+from pressure.connections.pool import HOLDS
 from pressure.protocol import Deadline, Pause
 from pressure.protocol.liveness import PROBE_INTERVAL
 from pressure.protocol.repair import repair

@@ -11,9 +11,9 @@ import pressure.protocol
 from pressure import (
     protocol,
 )
-from pressure.identity import connection_in, is_released, released
+from pressure.connections.identity import connection_in, is_released, released
+from pressure.connections.pool import HOLDS
 from pressure.keys import SUFFIXES, Keys
-from pressure.pool import HOLDS
 from pressure.protocol import Batch, Deadline, Operation
 from pressure.protocol.operation import with_taken
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pressure.spark
-from miniredis.shared import LOCK, SERVERS
+from miniredis.processes.shared import LOCK, SERVERS
 from tests.spark.conftest import some
 
 from .test_streams import drained

@@ -302,7 +302,7 @@ class Fuzzer:
 
 def command_names() -> list[tuple[tuple[bytes, ...], int]]:
     """What to call: every command of miniredis that is not left out, as its words and its arity."""
-    from miniredis.engine.registry import commands
+    from miniredis.engine.declarations.registry import commands
 
     found = []
     for command in commands():

@@ -96,10 +96,10 @@ BEYOND_LINES: Final = {
         'check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))',
     ): _CLUSTER,
     ("miniredis/engine/commands/generic.py", "acks.add(session.waiter, offset, as_c_int(wanted))"): _REPLICA,
-    ("miniredis/engine/waiting.py", "return effects.record("): _DISK,
-    ("miniredis/engine/waiting.py", "if effects is None or command is None:"): _DISK,
+    ("miniredis/engine/keyspace/waiting.py", "return effects.record("): _DISK,
+    ("miniredis/engine/keyspace/waiting.py", "if effects is None or command is None:"): _DISK,
     **{
-        ("miniredis/engine/waiting.py", line): _FREES
+        ("miniredis/engine/keyspace/waiting.py", line): _FREES
         for line in ("del queues[waiter.waits_for]", "del waiters[key]")
     },
     **{
@@ -110,7 +110,7 @@ BEYOND_LINES: Final = {
             "if entries and not reading.keeps:",
         )
     },
-    ("miniredis/engine/waiting.py", "return tuple(self._blocked)"): _INSIDE,
+    ("miniredis/engine/keyspace/waiting.py", "return tuple(self._blocked)"): _INSIDE,
     ("miniredis/engine/commands/pubsub.py", "session.engine.cluster.publish(args[1], args[2])"): _CLUSTER,
     (
         "miniredis/engine/commands/pubsub.py",

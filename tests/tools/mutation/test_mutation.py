@@ -114,7 +114,8 @@ def test_the_operators_change_python_and_the_lua_in_it(small: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["miniredis/engine/waiting.py", "pressure/protocol/lua.py", "pressure/protocol/doctor.py"]
+    "file",
+    ["miniredis/engine/keyspace/waiting.py", "pressure/protocol/lua.py", "pressure/protocol/doctor.py"],
 )
 def test_generated_mutants_are_python(file: str) -> None:
     for each in mutants_of(file):
@@ -136,13 +137,13 @@ def test_a_mutant_is_judged_by_who_executes_its_statement(small: str) -> None:
 
 def test_the_recorder_sees_the_lines_that_threads_execute() -> None:
     code = (
-        "import threading\nfrom tests.tools.mutation.reach import Recorder\nimport pressure.text\nfrom miniredis.engine "
-        "import numbers\nrecorder = Recorder()\nthread = threading.Thread(target=numbers.read_integer, args=(b'7',))\n"
+        "import threading\nfrom tests.tools.mutation.reach import Recorder\nimport pressure.text\nfrom miniredis.engine"
+        ".numbers import numbers\nrecorder = Recorder()\nthread = threading.Thread(target=numbers.read_integer, args=(b'7',))\n"
         "thread.start(); thread.join()\nprint(sorted(recorder.taken()), recorder.taken())"
     )
     with Benches(1) as benches:
         status, printed = benches.with_bench(lambda bench: bench.run(["-c", code], 30))
-    assert (status, printed) == (0, "['miniredis/engine/numbers.py'] {}\n")
+    assert (status, printed) == (0, "['miniredis/engine/numbers/numbers.py'] {}\n")
 
 
 def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_difference_survives() -> None:

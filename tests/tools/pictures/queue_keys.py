@@ -16,11 +16,11 @@ from redis import Redis
 import miniredis
 from conformance.bench import svg
 from pressure import Queue, protocol
-from pressure.arguments import settings
-from pressure.driver import Driver
+from pressure.connections.arguments import settings
+from pressure.connections.settings import Settings
 from pressure.keys import Keys
 from pressure.protocol import Context, Deadline, Operation, Wait
-from pressure.settings import Settings
+from pressure.sync.driver import Driver
 
 from .shapes import arrow
 

@@ -40,14 +40,24 @@ class Step:
 
 
 STEPS: Final = (
-    Step("Wait for sockets", "poll.py", "One Trio task waits for all of them."),
-    Step("Read what has arrived", "connection.py", "Once from each readable socket."),
-    Step("Parse requests", "engine/requests.py", "Malformed ones get Redis's own error."),
+    Step("Wait for sockets", "network/poll_loop.py", "One Trio task waits for all of them."),
+    Step("Read what has arrived", "network/connection.py", "Once from each readable socket."),
+    Step("Parse requests", "engine/protocol/requests.py", "Malformed ones get Redis's own error."),
     Step("Check and run each command", "engine/call.py", "Refused, queued by MULTI, or run.", repeated=True),
-    Step("Change keys", "engine/keyspace.py", "WATCH, tracking and key events hear of it.", repeated=True),
-    Step("Serve blocked clients", "engine/waiting.py", "Who has waited longest comes first.", repeated=True),
+    Step(
+        "Change keys",
+        "engine/keyspace/keyspace.py",
+        "WATCH, tracking and key events hear of it.",
+        repeated=True,
+    ),
+    Step(
+        "Serve blocked clients",
+        "engine/keyspace/waiting.py",
+        "Who has waited longest comes first.",
+        repeated=True,
+    ),
     Step("Do what is due", "engine/timers.py", "Timeouts, expired keys, unblocked clients."),
-    Step("Send all replies", "connection.py", "After all requests of the tick have run."),
+    Step("Send all replies", "network/connection.py", "After all requests of the tick have run."),
 )
 
 

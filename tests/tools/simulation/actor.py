@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import hiredis
 
+from pressure.connections.pool import Holds
 from pressure.errors import ServerReplyError
-from pressure.execution import Execution
-from pressure.pool import Holds
+from pressure.execution.execution import Execution
 from pressure.protocol import Batch, Context, Operation, Pause, Received, Server
 
 from .scenario import connection_of, process_of

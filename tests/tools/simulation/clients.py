@@ -13,10 +13,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
+from pressure.connections.pool import Holds
 from pressure.errors import PressureError, PressureWarning
-from pressure.execution import Execution
+from pressure.execution.execution import Execution
 from pressure.keys import Keys
-from pressure.pool import Holds
 from pressure.protocol import Batch, Command, Context, Pause, Received, Wait
 from pressure.protocol import Server as Found
 

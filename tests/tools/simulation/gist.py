@@ -20,8 +20,8 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any, Final
 
+from pressure.connections.pool import Holds
 from pressure.keys import Keys
-from pressure.pool import Holds
 from pressure.protocol import Context
 from pressure.protocol.role import Role
 

@@ -20,7 +20,7 @@ import hiredis
 
 from miniredis import Engine
 from miniredis.engine import Config, Environment, Instant
-from miniredis.engine.client_flags import WATCH_BROKEN
+from miniredis.engine.clients.client_flags import WATCH_BROKEN
 from miniredis.scripting import new_interpreter
 from pressure.errors import ServerReplyError
 from pressure.protocol import Command

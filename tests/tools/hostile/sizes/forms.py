@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from miniredis.engine.commands import GROUPS
-from miniredis.engine.registry import Command, commands
-from miniredis.engine.syntax import Argument, parse
+from miniredis.engine.declarations.registry import Command, commands
+from miniredis.engine.declarations.syntax import Argument, parse
 
 from .values import value
 

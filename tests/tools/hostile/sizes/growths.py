@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from conformance.wire import encode
-from miniredis.engine.syntax import Argument
+from miniredis.engine.declarations.syntax import Argument
 
 from .forms import TOGETHER, Form, Spelling, forms, routes
 from .settings import BY_COMMAND, BY_GROUP, NOTHING, SETTINGS, Setting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from miniredis.engine.syntax import Argument
+from miniredis.engine.declarations.syntax import Argument
 
 __all__ = ["NAMED", "contents", "magnitudes", "value"]
 

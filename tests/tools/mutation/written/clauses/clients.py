@@ -138,7 +138,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "tries again when the connection is lost",
-        "pressure/driver.py",
+        "pressure/sync/driver.py",
         "            except NotDoneError:\n                if not self.accept_end():\n                    raise\n",
         "            except LOST:\n                pass\n",
         ("decided.lost-connection",),
@@ -152,7 +152,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "acknowledges what was not done with",
-        "pressure/receiving.py",
+        "pressure/methods/receiving.py",
         "outcome = Settlement.ACKNOWLEDGED if error is None else Settlement.REQUEUED",
         "outcome = Settlement.ACKNOWLEDGED",
         ("decided.reliable-put-back", "history.no-loss"),

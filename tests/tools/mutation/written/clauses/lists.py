@@ -10,8 +10,8 @@ __all__ = ["LISTS"]
 
 PUSHES: Final = "miniredis/engine/commands/lists.py"
 ELEMENTS: Final = "miniredis/engine/commands/list_elements.py"
-WAITING: Final = "miniredis/engine/waiting.py"
-NUMBERS: Final = "miniredis/engine/numbers.py"
+WAITING: Final = "miniredis/engine/keyspace/waiting.py"
+NUMBERS: Final = "miniredis/engine/numbers/numbers.py"
 
 LISTS: Final = (
     # Pushes and pops
@@ -58,7 +58,7 @@ LISTS: Final = (
     Mutant("takes any word for a timeout", NUMBERS, "    if seconds is None:\n        raise CommandError(TIMEOUT_NOT_A_FLOAT)\n", "    if seconds is None:\n        return 10\n", ("list.bpop.timeout-bad",)),
     Mutant("looks at keys from the last to the first", PUSHES, "    for key in keys:\n", "    for key in reversed(keys):\n", ("list.matrix.key-order", "list.block.at-once")),
     Mutant("looks at the types of all keys first", PUSHES, "    for key in keys:\n", "    for key in keys:\n        session.db.lookup_write(key, LIST)\n    for key in keys:\n", ("list.block.at-once",)),
-    Mutant("counts clients as blocked that are not any more", "miniredis/engine/info.py", '"blocked_clients": len(engine.waiting)', '"blocked_clients": engine.waiting._blocked_ever', ("list.block.registers",)),
+    Mutant("counts clients as blocked that are not any more", "miniredis/engine/statistics/info.py", '"blocked_clients": len(engine.waiting)', '"blocked_clients": engine.waiting._blocked_ever', ("list.block.registers",)),
     Mutant("answers a pop in a transaction with the wrong null", PUSHES, "serve, timeout) if session.may_block else NULL_ARRAY", "serve, timeout) if session.may_block else None", ("list.block.inside-transaction",)),
     Mutant("names the first key whichever key serves", PUSHES, "        return [key, pop_one(db, key, values, end)]\n", "        return [args[1], pop_one(db, key, values, end)]\n", ("list.block.first-ready",)),
     Mutant("leaves a client that was served in the lines of its other keys", WAITING, "        for key in waiter.keys:\n            self._leave(waiter, key)\n", "        for key in waiter.keys[:1]:\n            self._leave(waiter, key)\n", ("list.block.several-keys",)),
@@ -66,5 +66,5 @@ LISTS: Final = (
     Mutant("forgets what a client sends while it waits", "miniredis/engine/input.py", "    session.parser.feed(data)\n    if session.waiter is None:\n        run_input(session)\n", "    if session.waiter is None:\n        session.parser.feed(data)\n        run_input(session)\n", ("list.block.holds-input",)),
     Mutant("serves the waiter first whose time is over first", WAITING, "next(iter(queue)), database", "min(queue, key=lambda each: each.deadline or 1 << 63), database", ("list.block.fifo",)),
     Mutant("follows a chain to its end before it serves another key", WAITING, "                self._serve(self._databases[database], key)\n", "                self._serve(self._databases[database], key)\n                self.serve_ready()\n", ("list.block.ready-in-order",)),
-    Mutant("takes a list for new that takes the place of a string", "miniredis/engine/keyspace.py", "        if type(old) is Stream:\n", "        if type(old) is not type(value):\n", ("list.block.other-type",)),
+    Mutant("takes a list for new that takes the place of a string", "miniredis/engine/keyspace/keyspace.py", "        if type(old) is Stream:\n", "        if type(old) is not type(value):\n", ("list.block.other-type",)),
 )  # fmt: skip

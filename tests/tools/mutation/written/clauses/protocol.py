@@ -8,9 +8,9 @@ from ...model import Mutant
 
 __all__ = ["PROTOCOL"]
 
-ARGUMENTS: Final = "pressure/arguments.py"
+ARGUMENTS: Final = "pressure/connections/arguments.py"
 KEYS: Final = "pressure/keys.py"
-IDENTITY: Final = "pressure/identity.py"
+IDENTITY: Final = "pressure/connections/identity.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
 PUT: Final = "pressure/protocol/put.py"
 GET: Final = "pressure/protocol/get.py"
@@ -41,8 +41,8 @@ PROTOCOL: Final = (
     Mutant("creates what is there", LIFECYCLE, "        if taken := [key for key, count in zip(present, counts, strict=True) if count]:\n", "        if taken := [key for key, count in zip(present, counts, strict=True) if count < 0]:\n", ("create.refuses-existing", "decided.create-reserved")),
     Mutant("creates a queue whose keys are another's", LIFECYCLE, "    present = (*keys.twelve, *keys.neighbours())\n", "    present = keys.twelve\n", ("decided.create-reserved",)),
     Mutant("saves no large bound", LIFECYCLE, '(b"SET", keys.bound, bound)', '(b"SET", keys.bound, min(bound, 9999))', ("create.saves-bound",)),
-    Mutant("has a bound of its own where none is given", "pressure/lifecycle.py", "def create(self, bound: int = 0,", "def create(self, bound: int = 7,", ("create.default-bound",)),
-    Mutant("takes a bound that is no number", "pressure/lifecycle.py", "        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound < 1 << 63:\n", "        if not isinstance(bound, int) or not 0 <= bound < 1 << 63:\n", ("decided.bound-is-a-number",)),
+    Mutant("has a bound of its own where none is given", "pressure/methods/lifecycle.py", "def create(self, bound: int = 0,", "def create(self, bound: int = 7,", ("create.default-bound",)),
+    Mutant("takes a bound that is no number", "pressure/methods/lifecycle.py", "        if not isinstance(bound, int) or isinstance(bound, bool) or not 0 <= bound < 1 << 63:\n", "        if not isinstance(bound, int) or not 0 <= bound < 1 << 63:\n", ("decided.bound-is-a-number",)),
     Mutant("begins with two consumers' elements", LIFECYCLE, "for key in (keys.producer_free, keys.consumer_free, keys.not_full))", "for key in (keys.producer_free, *[keys.consumer_free] * 2, keys.not_full))", ("create.fills-roles",)),
     Mutant("begins with a queue that looks full", LIFECYCLE, "for key in (keys.producer_free, keys.consumer_free, keys.not_full))", "for key in (keys.producer_free, keys.consumer_free))", ("create.fills-not-full",)),
     Mutant("begins with a message counted", LIFECYCLE, '(b"SET", keys.bound, bound), *_fresh(ctx))', '(b"SET", keys.bound, bound), *_fresh(ctx), (b"SET", keys.produced_messages, 1))', ("create.starts-open",)),

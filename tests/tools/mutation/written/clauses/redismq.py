@@ -8,7 +8,7 @@ from ...model import Mutant
 
 __all__ = ["REDISMQ"]
 
-QUEUE: Final = "miniredis/engine/rqueues.py"
+QUEUE: Final = "miniredis/engine/values/rqueues.py"
 COMMANDS: Final = "miniredis/engine/commands/rqueues.py"
 POPS: Final = "miniredis/engine/commands/rqueue_pops.py"
 OPERATIONS: Final = "pressure/kinds/reliable/operations.py"
@@ -18,7 +18,7 @@ LUA: Final = "pressure/kinds/reliable/lua.py"
 
 REDISMQ: Final = (
     # The commands
-    Mutant("calls a queue a stream", "miniredis/engine/keyspace.py", 'RQueue: b"Queue-EDU"', 'RQueue: b"stream"', ("mq.type",)),
+    Mutant("calls a queue a stream", "miniredis/engine/keyspace/keyspace.py", 'RQueue: b"Queue-EDU"', 'RQueue: b"stream"', ("mq.type",)),
     Mutant("creates no queue", COMMANDS, '    db.create(key, queue, "mq.push")\n', "", ("mq.push.creates",)),
     Mutant("answers the ids of a push the wrong way round", COMMANDS, '    db.create(key, queue, "mq.push")\n    return ids\n', '    db.create(key, queue, "mq.push")\n    return ids[::-1]\n', ("mq.push.ids",)),
     Mutant("pushes to what is no queue", COMMANDS, "    queue = db.lookup_write(key, RQUEUE)\n", "    queue = db.lookup_write(key)\n    queue = queue if type(queue) is RQueue else None\n", ("mq.push.wrong-type",)),

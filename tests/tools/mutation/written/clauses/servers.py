@@ -11,14 +11,14 @@ __all__ = ["SERVERS"]
 SERVERS: Final = (
     Mutant(
         "wakes everybody, and lets luck decide who takes",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "next(iter(queue))",
         '__import__("random").choice(list(queue))',
         ("list.block.fifo", "list.matrix.fifo", "history.waiters"),
     ),
     Mutant(
         "goes on serving clients whose time is over",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "            self.remove(waiter)\n            yield waiter",
         "            self.remove(waiter)\n            yield waiter\n"
         "            waiter.deadline = None\n            self.add(waiter)",
@@ -26,7 +26,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "pops for a client whose time is over, and drops what it popped",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "            self.remove(waiter)\n            yield waiter",
         "            self.remove(waiter)\n"
         "            yield waiter\n"
@@ -39,14 +39,14 @@ SERVERS: Final = (
     ),
     Mutant(
         "serves the key that was ready last first",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "for database, key in ready:",
         "for database, key in reversed(list(ready)):",
         ("list.block.ready-in-order",),
     ),
     Mutant(
         "loses an element whose waiter could not take it",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "        except CommandError as error:\n            reply = error\n",
         "        except CommandError as error:\n"
         "            database.delete(key)\n"
@@ -77,7 +77,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "serves the youngest waiter first",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "next(iter(queue))",
         "next(reversed(queue))",
         (
@@ -90,7 +90,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "serves only one waiter for each push",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "            value = database.lookup_write(key)\n",
         "            value = None\n",
         ("list.block.one-push-many",),
@@ -118,7 +118,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "keeps the key of an empty list",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         '            self.delete(key, event + " del", count)\n',
         "            self.signal_modified(key, event, count)\n",
         ("list.last-pop-deletes", "list.ltrim.empty", "list.block.atomic"),
@@ -186,49 +186,49 @@ SERVERS: Final = (
     ),
     Mutant(
         "recovers without counting a delivery",
-        "miniredis/engine/rqueues.py",
+        "miniredis/engine/values/rqueues.py",
         "payload, now, deliveries + 1",
         "payload, now, deliveries",
         ("mq.recover.deliveries",),
     ),
     Mutant(
         "recovers what was delivered a moment ago",
-        "miniredis/engine/rqueues.py",
+        "miniredis/engine/values/rqueues.py",
         "if max(now - time, 0) < elapsed:",
         "if False:",
         ("mq.recover.elapsed",),
     ),
     Mutant(
         "leaves what is recovered where it was",
-        "miniredis/engine/rqueues.py",
+        "miniredis/engine/values/rqueues.py",
         "            delivered.move_to_end(oldest)\n",
         "",
         ("mq.recover.moves", "mq.recover.count"),
     ),
     Mutant(
         "tells of all messages that they were acknowledged now",
-        "miniredis/engine/rqueues.py",
+        "miniredis/engine/values/rqueues.py",
         "if drop(each, None) is not None]",
         "if drop(each, None) is not None or True]",
         ("mq.ack.reply",),
     ),
     Mutant(
         "answers an acknowledgement, and keeps the messages",
-        "miniredis/engine/rqueues.py",
+        "miniredis/engine/values/rqueues.py",
         "if drop(each, None) is not None]",
         "if each in self.delivered and drop]",
         ("mq.ack.removes", "mq.memory"),
     ),
     Mutant(
         "frees what was popped before it is acknowledged",
-        "miniredis/engine/rqueues.py",
+        "miniredis/engine/values/rqueues.py",
         "        self.delivered.update((each, (payload, now, 1)) for each, payload in popped)\n",
         "",
         ("mq.two-lists", "mq.ack.removes"),
     ),
     Mutant(
         "cuts arguments at a million bytes",
-        "miniredis/engine/requests.py",
+        "miniredis/engine/protocol/requests.py",
         "        return large.getvalue()  # its",
         "        return large.getvalue()[:1_000_000]  # its",
         ("list.push.binary", "list.block.wakes-on-push", "get.pops-right", "decided.reliable-put-back"),

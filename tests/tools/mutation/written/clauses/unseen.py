@@ -12,8 +12,8 @@ from ...model import Mutant
 __all__ = ["UNSEEN"]
 
 LISTS: Final = "miniredis/engine/commands/lists.py"
-WAITING: Final = "miniredis/engine/waiting.py"
-RQUEUES: Final = "miniredis/engine/rqueues.py"
+WAITING: Final = "miniredis/engine/keyspace/waiting.py"
+RQUEUES: Final = "miniredis/engine/values/rqueues.py"
 MQ: Final = "miniredis/engine/commands/rqueues.py"
 LUA: Final = "pressure/protocol/lua.py"
 PUT: Final = "pressure/protocol/put.py"

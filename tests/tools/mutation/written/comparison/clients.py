@@ -11,13 +11,13 @@ __all__ = ["CLIENTS"]
 CLIENTS: Final = (
     Mutant(
         "a timeout may be rounded down",
-        "miniredis/engine/longdouble.py",
+        "miniredis/engine/numbers/long_doubles.py",
         "return -(-product.mantissa >> -product.exponent)",
         "return product.mantissa >> -product.exponent",
     ),
     Mutant(
         "an overwritten key wakes who waits for it",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         "        self.values[key] = value\n        if key in self.deadlines and",
         "        self.values[key] = value\n"
         "        if key in self.observed_keys:\n"
@@ -26,39 +26,39 @@ CLIENTS: Final = (
     ),
     Mutant(
         "waiters are served youngest first",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "next(iter(queue))",
         "next(reversed(queue))",
         ("wire.blocking",),
     ),
     Mutant(
         "a waiter that fails takes an element with it",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "            reply = error\n",
         "            reply = error\n            value.popleft()\n",
     ),
     Mutant(
         "keys are served in the order of their names",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "for database, key in ready:",
         "for database, key in sorted(ready):",
     ),
     Mutant(
         "SWAPDB wakes nobody",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "            self._signal(database, key, None if there is None else type(there))\n",
         "            pass\n",
         ("recorded.blocking-by-keys",),
     ),
     Mutant(
         "a waiter is served though its key came with another type",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         ".get(type(value))\n            if not queue",
         ".get(type(value), self._queues.get((database.index, key), {}).get(deque))\n            if not queue",
     ),
     Mutant(
         "WATCH does not see a key created",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         '            self._tell(key, "new", modifies=False, is_ready=True)\n        if event is not None:\n',
         '            self._tell(key, "new", modifies=False, is_ready=True)\n        if not event:\n',
     ),
@@ -78,19 +78,19 @@ CLIENTS: Final = (
     ),
     Mutant(
         "a null of RESP3 stays one of RESP2",
-        "miniredis/engine/replies.py",
+        "miniredis/engine/protocol/replies.py",
         '        NullArray: lambda _: b"_\\r\\n",',
         '        NullArray: lambda _: b"*-1\\r\\n",',
     ),
     Mutant(
         "RESET leaves the database selected",
-        "miniredis/engine/session.py",
+        "miniredis/engine/clients/session.py",
         "        self.db = self.engine.keyspace.databases[0]\n        self.resp = 2\n",
         "        self.resp = 2\n",
     ),
     Mutant(
         "CLIENT REPLY SKIP skips itself only",
-        "miniredis/engine/session.py",
+        "miniredis/engine/clients/session.py",
         "skips = SKIPS_REPLY if self.flags & SKIPS_NEXT else 0",
         "skips = 0",
     ),
@@ -103,7 +103,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "a line end in an error stays one",
-        "miniredis/engine/errors.py",
+        "miniredis/engine/protocol/errors.py",
         '.replace(b"\\r", b" ")',
         "",
     ),
@@ -116,7 +116,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "an inline word goes on behind its closing quote",
-        "miniredis/engine/requests.py",
+        "miniredis/engine/protocol/requests.py",
         "        if at < len(line) and line[at] not in SPACE:\n            return None\n",
         "",
         ("recorded.requests",),

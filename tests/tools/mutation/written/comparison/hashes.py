@@ -40,19 +40,19 @@ HASHES_AND_SETS: Final = (
     ),
     Mutant(
         "a hash may be one larger while packed",
-        "miniredis/engine/hashes.py",
+        "miniredis/engine/values/hashes.py",
         "len(fields) > packing.hash_entries",
         "len(fields) > packing.hash_entries + 1",
     ),
     Mutant(
         "a set is packed again when it could be",
-        "miniredis/engine/sets.py",
+        "miniredis/engine/values/sets.py",
         "        del self.members[member]\n",
         "        del self.members[member]\n        self.is_packed = all(map(is_integer, self.members))\n",
     ),
     Mutant(
         "an empty set stays",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         "        if value:\n            self.signal_modified(key, event, count)\n",
         "        if value or type(value) is SetValue:\n            self.signal_modified(key, event, count)\n",
     ),

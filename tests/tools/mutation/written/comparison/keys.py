@@ -11,13 +11,13 @@ __all__ = ["KEYS"]
 KEYS: Final = (
     Mutant(
         "a scan gives the last element of a step again in the next",
-        "miniredis/engine/key_index.py",
+        "miniredis/engine/values/key_index.py",
         "bisect_left(self._numbers, cursor) if",
         "bisect_left(self._numbers, cursor + 1) if",
     ),
     Mutant(
         "SET keeps the time to live",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         "        if key in self.deadlines and not keep_ttl:",
         "        if key in self.deadlines and keep_ttl:",
         (
@@ -53,7 +53,7 @@ KEYS: Final = (
     ),
     Mutant(
         "COPY shares what it copies",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         "value if isinstance(value, bytes) else value.copy()",
         "value",
     ),
@@ -71,7 +71,7 @@ KEYS: Final = (
     ),
     Mutant(
         "an empty outcome leaves the key as it was",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         "        elif self.lookup_write(key) is not None:\n            self.delete(key)\n",
         "",
     ),
@@ -91,7 +91,7 @@ KEYS: Final = (
     ),
     Mutant(
         "SWAPDB wakes the waiters of one database",
-        "miniredis/engine/keyspace.py",
+        "miniredis/engine/keyspace/keyspace.py",
         '        for db in (one, other):\n            self.tell(Change(db.index, None, None, "swap"))\n',
         '        self.tell(Change(one.index, None, None, "swap"))\n',
         ("wire.blocking",),

@@ -11,21 +11,21 @@ __all__ = ["SCRIPTS"]
 SCRIPTS: Final = (
     Mutant(
         "scripts may call what is not for them",
-        "miniredis/engine/scripts.py",
+        "miniredis/engine/scripts/scripts.py",
         'elif "noscript" in flags:',
         'elif "noscript" in flags and "blocking" not in flags:',
         ("wire.scripts", "recorded.scripting-and-others"),
     ),
     Mutant(
         "scripts that only read may write",
-        "miniredis/engine/scripts.py",
+        "miniredis/engine/scripts/scripts.py",
         "elif run.is_read_only and (",
         "elif run.is_read_only and run.is_function and (",
         ("recorded.scripting",),
     ),
     Mutant(
         "a database that a script selects is its client's",
-        "miniredis/engine/scripts.py",
+        "miniredis/engine/scripts/scripts.py",
         "        self.running = None\n        self._engine.conditions.be_busy(False)",
         "        run.client.db = run.session.db\n"
         "        self.running = None\n"
@@ -33,7 +33,7 @@ SCRIPTS: Final = (
     ),
     Mutant(
         "a library replaces another without being told to",
-        "miniredis/engine/libraries.py",
+        "miniredis/engine/scripts/libraries.py",
         "if name in shelf.libraries and not replace:",
         "if name in shelf.libraries and name in self._shelf.libraries and not code:",
         ("recorded.functions",),

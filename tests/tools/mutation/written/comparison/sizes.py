@@ -17,7 +17,7 @@ SIZES: Final = (
     ),
     Mutant(
         "an argument ends after sixty thousand bytes",
-        "miniredis/engine/requests.py",
+        "miniredis/engine/protocol/requests.py",
         "        argument = bytes(self.input[self._at : end])\n",
         "        argument = bytes(self.input[self._at : min(end, self._at + 60_000)])\n",
     ),
@@ -29,13 +29,13 @@ SIZES: Final = (
     ),
     Mutant(
         "a long double may have nine thousand digits",
-        "miniredis/engine/longdouble.py",
+        "miniredis/engine/numbers/long_doubles.py",
         "LONGEST: Final = 5 * 1024 - 1\n",
         "LONGEST: Final = 9000\n",
     ),
     Mutant(
         "an id of a stream may have a thousand digits",
-        "miniredis/engine/stream_ids.py",
+        "miniredis/engine/values/stream_ids.py",
         "    if len(text) > LONGEST:\n",
         "    if len(text) > 1000:\n",
     ),

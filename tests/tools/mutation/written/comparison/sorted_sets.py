@@ -31,13 +31,13 @@ SORTED_SETS: Final = (
     ),
     Mutant(
         "a range has its upper end though told not to",
-        "miniredis/engine/entry_ranges.py",
+        "miniredis/engine/values/entry_ranges.py",
         "self.part(entry) < high if without_high",
         "self.part(entry) <= high if without_high",
     ),
     Mutant(
         "a negative offset counts as 0",
-        "miniredis/engine/entry_ranges.py",
+        "miniredis/engine/values/entry_ranges.py",
         "    if not 0 <= offset < end - first:\n",
         "    offset = max(offset, 0)\n    if not 0 <= offset < end - first:\n",
         ("recorded.sorted-set-ranges",),
@@ -74,7 +74,7 @@ SORTED_SETS: Final = (
     ),
     Mutant(
         "GEODIST is half as far",
-        "miniredis/engine/geohash.py",
+        "miniredis/engine/values/geohash.py",
         "    return 2.0 * RADIUS *",
         "    return 1.0 * RADIUS *",
     ),

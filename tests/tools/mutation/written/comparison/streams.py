@@ -11,14 +11,14 @@ __all__ = ["STREAMS"]
 STREAMS: Final = (
     Mutant(
         "XDEL does not note the highest id it took",
-        "miniredis/engine/streams.py",
+        "miniredis/engine/values/streams.py",
         "        self.max_deleted = max(self.max_deleted, number)\n",
         "",
         ("recorded.stream-tombstones",),
     ),
     Mutant(
         "approximate trimming keeps one entry less",
-        "miniredis/engine/streams.py",
+        "miniredis/engine/values/streams.py",
         "self.length - more < length or",
         "self.length - more < length - 1 or",
     ),
@@ -38,7 +38,7 @@ STREAMS: Final = (
     ),
     Mutant(
         "a consumer keeps what it acknowledged",
-        "miniredis/engine/groups.py",
+        "miniredis/engine/values/groups.py",
         "            return False\n        delivery.consumer.pending.pop(number)\n",
         "            return False\n",
         ("recorded.events-streams",),
@@ -59,13 +59,13 @@ STREAMS: Final = (
     ),
     Mutant(
         "a group does not count what it gives out",
-        "miniredis/engine/stream_progress.py",
+        "miniredis/engine/values/stream_progress.py",
         "wrapped(group.entries_read + 1)",
         "group.entries_read",
     ),
     Mutant(
         "who reads for a group waits for a stream that is gone",
-        "miniredis/engine/waiting.py",
+        "miniredis/engine/keyspace/waiting.py",
         "            elif waiter.when_gone is not None:\n",
         "            elif waiter.when_gone is not None and len(waiter.keys) > 1:\n",
         ("recorded.types-waited-for",),

@@ -50,7 +50,7 @@ STRINGS: Final = (
     ),
     Mutant(
         "an integer may have leading zeros",
-        "miniredis/engine/numbers.py",
+        "miniredis/engine/numbers/numbers.py",
         'b"%d" % value == text and MIN',
         'b"%d" % value == (text.lstrip(b"0") or b"0") and MIN',
     ),
@@ -63,7 +63,7 @@ STRINGS: Final = (
     ),
     Mutant(
         "a HyperLogLog becomes dense a byte early",
-        "miniredis/engine/hyperloglog.py",
+        "miniredis/engine/values/hyperloglog.py",
         "len(text) + len(split) - run.size <= most",
         "len(text) + len(split) - run.size < most",
     ),

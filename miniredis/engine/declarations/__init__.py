@@ -1,0 +1,1 @@
+"""Declarations of commands, and what is told from them."""

@@ -1,0 +1,1 @@
+"""Effects: what commands did, as commands."""

@@ -1,0 +1,1 @@
+"""Faults on demand: which requests meet one, and what happens then."""

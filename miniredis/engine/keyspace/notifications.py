@@ -1,0 +1,183 @@
+"""Keyspace events: messages about changes of keys, on the channels of ``notify-keyspace-events``.
+
+To add an event, add its name to its class in ``NAMES``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..declarations.registry import instead_of
+
+if TYPE_CHECKING:
+    from ..clients.publishing import Publishing
+
+__all__ = [
+    "ALL",
+    "BEFORE_TRACKING",
+    "CLASSES",
+    "LETTERS",
+    "NONE",
+    "TRACKED_AS",
+    "Notifications",
+    "after_reply",
+    "shown",
+]
+
+NAMES: Final = {
+    "g": "del rename_from rename_to move_from move_to copy_to restore expire persist",
+    "$": "set setrange incrby incrbyfloat append setbit pfadd",
+    "l": "lpush rpush lpop rpop linsert lset lrem ltrim sortstore",
+    "s": "sadd srem spop sinterstore sunionstore sdiffstore",
+    "h": "hset hincrby hincrbyfloat hdel hexpire hexpired hpersist",
+    "z": (
+        "zadd zincr zrem zpopmin zpopmax zremrangebyrank zremrangebyscore zremrangebylex zrangestore "
+        "zunionstore zinterstore zdiffstore geosearchstore georadiusstore"
+    ),
+    "t": (
+        "xadd xdel xtrim xsetid xgroup-create xgroup-createconsumer xgroup-setid xgroup-destroy "
+        "xgroup-delconsumer"
+    ),
+    "d": "mq.push mq.pop mq.ack mq.recover",
+    "x": "expired overdue",
+    "m": "keymiss",
+    "n": "new",
+}
+"""The names of the events of each class, by the letter of the class."""
+
+CLASSES: Final = {event: letter for letter, events in NAMES.items() for event in events.split()}
+"""The letter of the class of each event."""
+
+ALL: Final = "g$lshzxetd"
+"""The classes that ``A`` means, in the order of CONFIG GET."""
+
+LETTERS: Final = frozenset(ALL + "AKEmn")
+
+
+def shown(letters: str) -> str:
+    """Classes as CONFIG GET shows them: beside ``A``, ``n`` is not shown although it is set."""
+    classes = "A" if "A" in letters or set(ALL) <= set(letters) else each_of(ALL + "n", letters)
+    return classes + each_of("KEm", letters)
+
+
+def each_of(order: str, letters: str) -> str:
+    return "".join(letter for letter in order if letter in letters)
+
+
+class Notifications:
+    """Publishes keyspace events.
+
+    Args:
+        publishing: sends the messages.
+
+    Attributes:
+        classes: of the events that are published; empty if neither ``K`` nor ``E`` is set.
+    """
+
+    def __init__(self, publishing: Publishing) -> None:
+        self._publishing = publishing
+        self.classes: frozenset[str] = frozenset()
+        self._by_key = self._by_event = False
+
+    def configure(self, letters: str) -> None:
+        """Applies ``notify-keyspace-events``."""
+        wanted = frozenset(letters.replace("A", ALL))
+        self._by_key, self._by_event = "K" in wanted, "E" in wanted
+        self.classes = wanted - {"K", "E"} if self._by_key or self._by_event else frozenset()
+
+    def tell(self, database: int, key: bytes, events: str) -> None:
+        """Publishes the events of a key; several events are separated by spaces."""
+        for event in events.split():
+            if CLASSES[event] in self.classes and self._publishing.is_heard:
+                self._publish(database, key, event)
+
+    def _publish(self, database: int, key: bytes, event: str) -> None:
+        name = PUBLISHED_AS.get(event, event).encode()
+        if self._by_key:
+            self._publishing.publish(b"__keyspace@%d__:%b" % (database, key), name, event)
+        if self._by_event:
+            self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
+
+
+PUBLISHED_AS: Final = {"overdue": "expired"}
+"""Events that have another name for clients: Valkey says so of keys whose deadline is set to the past."""
+
+BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired hexpired".split())
+"""The events that are published before the key is invalidated for tracking clients; others after it."""
+
+TRACKED_AS: Final = {
+    "spop": "del",
+    **dict.fromkeys("sinterstore sunionstore sdiffstore".split(), ""),
+    **dict.fromkeys("zunionstore zinterstore zdiffstore zrangestore xgroup-create".split(), ""),
+}
+"""For some events, another one by which ``LATE`` decides whether invalidations come after the reply."""
+
+LATE: Final = {
+    "expire pexpire expireat pexpireat": "expire",
+    "getdel": "del",
+    "getex": "del expire persist",
+    "getset set+get": "new set expire",
+    "bitfield": "setbit",
+    "lpush lpushx": "lpush",
+    "rpush rpushx": "rpush",
+    "lset": "lset",
+    "lpop rpop lmpop blpop brpop blmpop lmove blmove rpoplpush brpoplpush": "lpop rpop del",
+    "hset hmset hsetnx": "hset",
+    "hincrby": "hincrby",
+    "hincrbyfloat": "hincrbyfloat",
+    "spop zpopmin zpopmax zmpop bzpopmin bzpopmax bzmpop": "del",
+    "sinterstore": "sinterstore",
+    "sunionstore": "sunionstore del",
+    "sdiffstore": "sdiffstore del",
+    "zadd geoadd zincrby": "zadd zincr",
+    "zunionstore": "zunionstore del",
+    "zinterstore": "zinterstore del",
+    "zdiffstore": "zdiffstore del",
+    "zrangestore": "zrangestore del",
+    "xadd": "xadd xtrim",
+    "xsetid": "xsetid",
+    "xgroup|create": "xgroup-create",
+    "xgroup|setid": "xgroup-setid",
+    "xgroup|destroy": "xgroup-destroy",
+}
+"""By command, the events that Redis publishes after it has replied; its own client gets them after the reply.
+
+Redis publishes some other events in the middle of a reply, which no client can parse; here they come before.
+"""
+
+AFTER_REPLY: Final = {
+    command.encode(): frozenset(events.split())
+    for commands, events in LATE.items()
+    for command in commands.split()
+}
+NONE: Final[frozenset[str]] = frozenset()
+
+
+class Everything(frozenset[str]):
+    """All events, and messages that are none."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+EVERYTHING: Final = Everything()
+CONFIRMED: Final = frozenset(b"subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe".split())
+"""The commands whose replies are pushes."""
+
+
+def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
+    """The events of a request that its own client gets after the reply.
+
+    Args:
+        command: its name, in lower case.
+        args: the request.
+    """
+    if command == b"set" and any(word.upper() == b"GET" for word in args[3:]):
+        command = b"set+get"
+    return AFTER_REPLY.get(command, NONE)
+
+
+@instead_of(after_reply, "7.2+")
+def all_after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:  # noqa: ARG001
+    """All that its own client hears of it, unless its replies are pushes themselves."""
+    return NONE if command in CONFIRMED else EVERYTHING

@@ -1,0 +1,1 @@
+"""Numbers as Redis reads and prints them."""

@@ -1,0 +1,1 @@
+"""RESP: bytes to requests, values to replies, and the texts of errors."""

@@ -1,0 +1,1 @@
+"""What the server counts, and INFO, which tells it."""

@@ -1,0 +1,1 @@
+"""What keys hold: a module for each type, and for each part of one."""

@@ -1,0 +1,1 @@
+"""The versions of Redis and Valkey, and what differs in them."""

@@ -1,0 +1,84 @@
+"""What 6.0 and 6.2 did not take yet: arguments that their commands got later.
+
+The declarations say since when an argument is there (``@7.0.0`` in ``syntax``). In an older version its token
+is a word that the command does not know, which is a syntax error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ..declarations.registry import DECLARED, Command, Handler, in_versions
+from ..declarations.syntax import Argument, parse
+from ..protocol.errors import INVALID_STREAM_ID, SYNTAX, CommandError
+from .version import Version, versions_in
+
+if TYPE_CHECKING:
+    from ..clients.session import Session
+    from ..protocol.replies import Reply
+
+OLD: Final = "6.0-6.2"
+"""The versions that are older than the default one."""
+
+
+REFUSALS: Final = {
+    ("6.0", b"geoadd"): SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... ",
+    ("6.0", b"xadd"): INVALID_STREAM_ID,
+}
+"""What is said instead of a syntax error."""
+
+
+def tokens(arguments: Sequence[Argument]) -> Iterator[bytes]:
+    """The words that stand for or before arguments."""
+    for each in arguments:
+        if each.token:
+            yield each.token.encode()
+        yield from tokens(each.parts)
+
+
+def newer(arguments: Sequence[Argument], version: Version) -> Iterator[bytes]:
+    """The tokens that a version does not have."""
+    for each in arguments:
+        if version.has(each.since):
+            yield from newer(each.parts, version)
+        else:
+            yield from tokens([each])
+
+
+def first_option(command: Command, arguments: Sequence[Argument]) -> int:
+    """Where in a request options may begin: behind the arguments that always come first."""
+    at = 1 + command.name.count(b"|")
+    for each in arguments:
+        if "optional" in each.flags or each.parts:
+            break
+        at += 1
+    return at
+
+
+def without_newer(command: Command, version: Version) -> Handler | None:
+    """The command's function as it is in a version; None if it got no arguments since."""
+    arguments = parse(command.docs.syntax)
+    unknown = set(newer(arguments, version))
+    handler, first = command.handler, first_option(command, arguments)
+    if not unknown or handler is None:
+        return None
+    known = set(tokens(arguments))
+    refusal = REFUSALS.get((version.name, command.name), SYNTAX)
+    are_first = "multiple" in arguments[-1].flags  # then words behind the options may be anything
+
+    def older(session: Session, args: list[bytes]) -> Reply:
+        for word in args[first:]:
+            if (upper := word.upper()) in unknown:
+                raise CommandError(refusal)
+            if are_first and upper not in known:
+                break
+        return handler(session, args)
+
+    return older
+
+
+for version in versions_in(OLD):
+    for declared in tuple(DECLARED.values()):
+        if declared.is_in(version) and (function := without_newer(declared, version)):
+            in_versions(version.name, declared.name.decode())(function)

@@ -1,0 +1,309 @@
+"""What 6.0 and 6.2 checked in another order than 7.0 does, or refused in other words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ..commands.introspection import command_info
+from ..commands.watching import slowlog_get
+from ..declarations.registry import DECLARED, Handler, in_versions, instead_of, variant, wrap_in_versions
+from ..keyspace.expiry import too_far
+from ..keyspace.keyspace import SORTED_SET, STREAM
+from ..keyspace.notifications import LETTERS
+from ..numbers.numbers import MAX, parse_integer, read_integer
+from ..protocol import errors
+from ..protocol.errors import CommandError
+from ..values.entry_ranges import read_members, read_scores
+from ..values.stream_nodes import wrapped
+from .variants import OLD, old_unknown_subcommand, reworded
+
+if TYPE_CHECKING:
+    from ..clients.session import Session
+    from ..protocol.replies import Reply
+
+RANK_ZERO: Final = b"ERR RANK can't be zero: use 1 to start from the first match, 2 from the second, ..."
+SCRIPT_DEBUG: Final = b"ERR Use SCRIPT DEBUG yes/sync/no"
+NO_INPUT_KEY: Final = b"ERR at least 1 input key is needed for "
+BAD_PROTOCOL: Final = b"NOPROTO unsupported protocol version"
+BAD_DB: Final = b"ERR invalid DB index"
+BAD_GEOADD: Final = errors.SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... "
+
+
+def always(text: bytes) -> Callable[[list[bytes]], bytes]:
+    return lambda _: text
+
+
+def unless_integer(text: bytes, at: int) -> Callable[[list[bytes]], bytes]:
+    """What is said of a word: one that is no integer is refused as such."""
+    return lambda args: text if parse_integer(args[at]) is not None else errors.NOT_AN_INTEGER
+
+
+INDEX: Final = (errors.NOT_AN_INTEGER, errors.outside(-(2**31), 2**31 - 1), errors.DB_INDEX)
+
+for versions, names, words in (
+    (OLD, "lpos", {errors.RANK_ZERO: always(RANK_ZERO)}),
+    ("6.0", "lpos", {errors.MAXLEN_NEGATIVE: lambda args: negative(args, b"MAXLEN")}),
+    ("6.0", "lpos", {errors.COUNT_NEGATIVE: lambda args: negative(args, b"COUNT")}),
+    ("6.0", "script|debug", {errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
+    ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: always(BAD_PROTOCOL)}),
+    ("6.0", "select", {errors.NOT_AN_INTEGER: always(BAD_DB)}),
+    ("6.0", "move", dict.fromkeys(INDEX, always(errors.INDEX_OUT_OF_RANGE))),
+    ("6.0", "geoadd", {errors.SYNTAX: always(BAD_GEOADD)}),
+    ("6.0", "spop", {errors.NOT_POSITIVE: unless_integer(errors.INDEX_OUT_OF_RANGE, 2)}),
+):  # fmt: skip
+    reworded(versions, names, words)
+
+
+def negative(args: list[bytes], option: bytes) -> bytes:
+    """What 6.0 says of an option of LPOS."""
+    place = next(at for at, word in enumerate(args) if at > 2 and word.upper() == option) + 1
+    text = errors.MAXLEN_NEGATIVE if option == b"MAXLEN" else errors.COUNT_NEGATIVE
+    return text if parse_integer(args[place]) is not None else errors.NOT_AN_INTEGER
+
+
+for name in ("zunionstore", "zinterstore", "zunion", "zinter", "zdiff", "zdiffstore"):
+    said = errors.no_input_key(name.encode())
+    reworded("6.2", name, {said: always(NO_INPUT_KEY + name.encode())})
+    reworded("6.0", name, {said: always(NO_INPUT_KEY + b"ZUNIONSTORE/ZINTERSTORE")})
+
+
+# Subcommands, which their commands knew themselves
+
+NOT_IN_CAPITALS: Final = b"ERR unknown subcommand or wrong number of arguments"
+
+
+def capitalized(handler: Handler) -> Handler:
+    """A subcommand that refuses what it does not know with a capital letter."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        try:
+            return handler(session, args)
+        except CommandError as error:
+            if error.message.startswith(NOT_IN_CAPITALS):
+                raise CommandError(old_unknown_subcommand(args[0], args[1])) from None
+            raise
+
+    return run
+
+
+for declared in tuple(DECLARED.values()):
+    if b"|" in declared.name:
+        wrap_in_versions(OLD, declared.name.decode(), capitalized)
+
+variant(OLD, "script|exists", arity=-2)
+variant(OLD, "client|caching", arity=-3)
+
+
+@in_versions(OLD, "command|info")
+def named_commands(session: Session, args: list[bytes]) -> Reply:
+    """COMMAND INFO, which without a name describes none."""
+    return command_info(session, args) if len(args) > 2 else []
+
+
+@in_versions(OLD, "slowlog|get")
+def slowlog_get_of_6(session: Session, args: list[bytes]) -> Reply:
+    """SLOWLOG GET, to which every negative number means all."""
+    shown = args
+    if len(args) == 3 and read_integer(args[2]) < 0:
+        shown = [*args[:2], b"-1"]
+    return slowlog_get(session, shown)
+
+
+# CONFIG SET
+
+FAILED: Final = re.compile(rb"ERR CONFIG SET failed \(possibly related to argument '[^']*'\) - (.*)", re.S)
+UNEXPLAINED: Final = {b"notify-keyspace-events", b"save"}
+
+
+def one_directive(handler: Handler) -> Handler:
+    """CONFIG SET in the words of 6.x; keyspace events have no class ``n``."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        name = args[2].lower()
+        refusal = b"ERR Invalid argument '%b' for CONFIG SET '%b'" % (args[3], args[2])
+        if name == b"notify-keyspace-events" and not set(args[3].decode("latin-1")) <= LETTERS - {"n"}:
+            raise CommandError(refusal)
+        try:
+            return handler(session, args)
+        except CommandError as error:
+            if error.message.startswith(b"ERR Unknown option or number of arguments for CONFIG SET"):
+                raise CommandError(b"ERR Unsupported CONFIG parameter: " + args[2]) from None
+            if found := FAILED.fullmatch(error.message):
+                reason = b"" if name in UNEXPLAINED else b" - " + found[1]
+                raise CommandError(refusal + reason) from None
+            raise
+
+    return run
+
+
+wrap_in_versions(OLD, "config|set", one_directive)
+
+
+# Streams
+
+INCOMPLETE: Final = re.compile(rb"\d+-\*")
+OPERANDS: Final = {b"NOMKSTREAM": 0, b"LIMIT": 1, b"MAXLEN": 1, b"MINID": 1}
+
+
+def without_partial_ids(handler: Handler) -> Handler:
+    """XADD, which makes whole ids only."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        at = 2
+        while at < len(args) and (operands := OPERANDS.get(args[at].upper())) is not None:
+            at += 1 + operands + (operands > 0 and args[at + 1 : at + 2] in ([b"="], [b"~"]))
+        if at < len(args) and INCOMPLETE.fullmatch(args[at]):
+            raise CommandError(errors.INVALID_STREAM_ID)
+        return handler(session, args)
+
+    return run
+
+
+def with_closed_bounds(handler: Handler) -> Handler:
+    """XRANGE and XREVRANGE without bounds that leave their entry out."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if any(bound.startswith(b"(") for bound in args[2:4]):
+            raise CommandError(errors.INVALID_STREAM_ID)
+        return handler(session, args)
+
+    return run
+
+
+def with_key_first(handler: Handler, sizes: range, *, needs_group: bool) -> Handler:
+    """A subcommand of XGROUP, which looks at the key and the group before it counts its words."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        stream: Any = session.db.lookup_write(args[2], STREAM)
+        makes = len(args) == 6 and args[1].upper() == b"CREATE"
+        if makes and args[5].upper() != b"MKSTREAM":
+            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
+        if stream is None and not makes:
+            raise CommandError(errors.XGROUP_NO_KEY)
+        if needs_group and args[3] not in stream.groups:
+            raise CommandError(errors.no_group_of_key(args[2], args[3]))
+        if len(args) not in sizes:
+            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
+        return handler(session, args)
+
+    return run
+
+
+def with_stream_first(handler: Handler, sizes: range) -> Handler:
+    """A subcommand of XINFO, which does the same."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) < 3:
+            raise CommandError(errors.SYNTAX + b", try 'XINFO HELP'")
+        if session.db.lookup_read(args[2], STREAM) is None:
+            raise CommandError(errors.NO_SUCH_KEY)
+        if len(args) not in sizes:
+            raise CommandError(old_unknown_subcommand(b"xinfo", args[1]))
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions(OLD, "xadd", without_partial_ids)
+for name, sizes, needs_group in (
+    ("create", range(5, 7), False),
+    ("setid", range(5, 6), True),
+    ("destroy", range(4, 5), False),
+    ("delconsumer", range(5, 6), True),
+    ("createconsumer", range(5, 6), True),
+):
+    variant(OLD, f"xgroup|{name}", arity=-4)
+    wrap_in_versions(OLD, f"xgroup|{name}", partial(with_key_first, sizes=sizes, needs_group=needs_group))
+for name, sizes in (("groups", range(3, 4)), ("consumers", range(4, 5)), ("stream", range(3, 99))):
+    variant("6.0", f"xinfo|{name}", arity=-2)
+    variant("6.2", f"xinfo|{name}", arity=-3)
+    wrap_in_versions(OLD, f"xinfo|{name}", partial(with_stream_first, sizes=sizes))
+wrap_in_versions("6.0", "xrange xrevrange", with_closed_bounds)
+
+
+def if_there(handler: Handler, kind: object, nothing: object) -> Handler:
+    """A command that looks at its key before it looks at the rest of its request."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if session.db.lookup_read(args[1], kind) is None:  # type: ignore[call-overload]
+            return nothing  # type: ignore[return-value]
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("6.0", "xtrim", partial(if_there, kind=STREAM, nothing=0))
+for name in ("georadius", "georadius_ro", "georadiusbymember", "georadiusbymember_ro"):
+    wrap_in_versions("6.0", name, partial(if_there, kind=SORTED_SET, nothing=[]))
+
+
+# Sorted sets
+
+
+def with_early_bounds(handler: Handler, read: Callable[[bytes, bytes], object]) -> Handler:
+    """A command that looks at its bounds before it looks at its options."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        read(args[2], args[3])
+        return handler(session, args)
+
+    return run
+
+
+def read_ranks(start: bytes, stop: bytes) -> None:
+    read_integer(start)
+    read_integer(stop)
+
+
+for names, read in (
+    ("zrange zrevrange", read_ranks),
+    ("zrangebyscore", read_scores),
+    ("zrevrangebyscore", lambda stop, start: read_scores(start, stop)),
+    ("zrangebylex", read_members),
+    ("zrevrangebylex", lambda stop, start: read_members(start, stop)),
+):
+    wrap_in_versions("6.0", names, partial(with_early_bounds, read=read))
+
+
+def with_any_count(handler: Handler) -> Handler:
+    """ZPOPMIN and ZPOPMAX, which take a negative count for none."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        return [] if len(args) == 3 and read_integer(args[2]) <= 0 else handler(session, args)
+
+    return run
+
+
+wrap_in_versions(OLD, "zpopmin zpopmax", with_any_count)
+
+
+def with_comparisons_as_scores(handler: Handler) -> Handler:
+    """ZADD without GT and LT, which are scores that are no numbers."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        first = next((at for at in range(2, len(args)) if args[at].upper() not in OF_ZADD), len(args))
+        pairs, odd = divmod(len(args) - first, 2)
+        options = {word.upper() for word in args[2:first]}
+        if pairs and not odd and args[first].upper() in {b"GT", b"LT"} and not {b"NX", b"XX"} <= options:
+            is_too_much = b"INCR" in options and pairs > 1
+            raise CommandError(errors.INCR_OF_SEVERAL if is_too_much else errors.NOT_A_FLOAT)
+        return handler(session, args)
+
+    return run
+
+
+OF_ZADD: Final = {b"NX", b"XX", b"CH", b"INCR"}
+wrap_in_versions("6.0", "zadd", with_comparisons_as_scores)
+
+
+# Times
+
+
+@instead_of(too_far, "6.0")
+def wraps(session: Session, command: bytes, milliseconds: int, relative: bool) -> int:
+    """A time beyond 64 bits, which 6.0 wraps; what SET and the like wrap into the past never expires."""
+    when = wrapped(wrapped(milliseconds) + (session.engine.now.milliseconds if relative else 0))
+    return when if when > 0 or command.rstrip(b"at").endswith(b"expire") else MAX

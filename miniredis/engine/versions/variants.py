@@ -1,0 +1,403 @@
+"""What commands are like in other versions than the default one, where only their description differs.
+
+A row has versions, names of commands, and what is not as declared; ``registry.variant`` explains it. A
+command that does something else in another version says so beside itself, with ``in_versions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from ..commands.introspection import details, words
+from ..commands.scanning import read_cursor, with_cursor_of_7_4
+from ..declarations.registry import (
+    Command,
+    Handler,
+    Keys,
+    KeySpecification,
+    KeywordKeys,
+    instead_of,
+    variant,
+    wrap_in_versions,
+)
+from ..gate import wrong_arity
+from ..keyspace.keyspace import TYPE_NAMES
+from ..numbers.numbers import parse_integer, read_integer
+from ..protocol.errors import (
+    ARGUMENTS_SHOWN,
+    CLIENT_ID_NOT_POSITIVE,
+    NO_MATCHING_SCRIPT,
+    NO_PLACE,
+    NO_SCRIPT,
+    NOT_A_SCORE_RANGE,
+    SYNTAX,
+    TIMEOUT_NEGATIVE,
+    TIMEOUT_OUT_OF_RANGE,
+    UNBALANCED_STREAMS,
+    CommandError,
+    invalid_expire,
+    not_in_transaction,
+    unbalanced_streams,
+    unknown_command,
+    unknown_subcommand,
+    unknown_type,
+    until_nul,
+)
+
+if TYPE_CHECKING:
+    from ..clients.session import Session
+    from ..protocol.replies import Reply
+
+OLD: Final = "6.0-6.2"
+"""The versions in which a command knew its subcommands itself, and COMMAND told less of it."""
+
+POPS: Final = "blpop brpop brpoplpush blmove bzpopmin bzpopmax"
+EXPIRES: Final = "expire expireat pexpire pexpireat"
+
+RANDOM: Final = (
+    "client command dump hgetall hrandfield hscan info lastsave memory migrate object pttl pubsub randomkey "
+    "scan sscan zscan slowlog spop srandmember time ttl xack xadd xautoclaim xclaim xinfo xpending xtrim "
+    "zrandmember"
+)
+
+
+def tips(policy: str) -> tuple[str, ...]:
+    return ("nondeterministic_output", f"request_policy:{policy}", "response_policy:special")
+
+
+LAST_WINS: Final = "Incomplete because duplicate {} options use last-wins; fall back to georadiusGetKeys"
+
+
+def radius(start: int, flags: str, notes: str = "") -> tuple[KeySpecification, ...]:
+    """The keys of GEORADIUS: what it reads, then where it stores."""
+    stores = (KeywordKeys(word, start, flags, notes=notes.format(word)) for word in ("STORE", "STOREDIST"))
+    return (Keys(1, "RO access"), *stores)
+
+
+def streams(start: int, what: str, function: str) -> KeySpecification:
+    """The keys of XREAD, as 8.0 remarks on them."""
+    notes = f"Incomplete because {what} can shift the STREAMS keyword; fall back to {function}GetKeys"
+    return KeywordKeys("STREAMS", start, "RO access incomplete", last=-1, limit=2, notes=notes)
+
+
+for versions, names, changes in (
+    # Flags, categories and arities until 6.2
+    (OLD, RANDOM, {"flags": "+random"}),
+    (OLD, "hkeys hvals keys sdiff sinter smembers sunion", {"flags": "+sort_for_script"}),
+    (OLD, f"{EXPIRES} xsetid", {"arity": 3}),
+    ("6.0", "psync", {"arity": 3}),
+    (OLD, "quit", {"flags": "+unlisted"}),
+    (OLD, "eval evalsha", {"flags": "-stale"}),
+    ("6.2", "script", {"flags": "+may_replicate"}),
+    (OLD, "acl", {"flags": "+admin +noscript +loading +stale"}),
+    ("6.0", "acl", {"flags": "+skip_slowlog"}),
+    (OLD, "latency", {"flags": "+admin +noscript +loading +stale"}),
+    (OLD, "module", {"flags": "+admin +noscript"}),
+    (OLD, "client", {"flags": "+admin +noscript +loading +stale", "categories": "+connection"}),
+    (OLD, "config", {"flags": "+admin +noscript +loading +stale"}),
+    (OLD, "slowlog", {"flags": "+admin +loading +stale"}),
+    (OLD, "pubsub", {"flags": "+pubsub +loading +stale"}),
+    (OLD, "script", {"flags": "+noscript", "categories": "+scripting"}),
+    (OLD, "memory", {"flags": "+readonly +movablekeys"}),
+    (OLD, "object", {"flags": "+readonly", "categories": "+keyspace", "keys": (Keys(2, ""),)}),
+    (OLD, "xgroup", {"flags": "+write +denyoom", "categories": "+stream", "keys": (Keys(2, ""),)}),
+    (OLD, "xinfo", {"flags": "+readonly", "categories": "+stream", "keys": (Keys(2, ""),)}),
+    (OLD, "ping", {"flags": "+stale"}),
+    (OLD, "echo", {"flags": "-loading -stale"}),
+    (OLD, "select wait asking readonly readwrite", {"categories": "-connection +keyspace"}),
+    (OLD, "cluster", {"categories": "+admin +dangerous"}),
+    (OLD, "role", {"categories": "-admin -dangerous +dangerous"}),
+    (OLD, "pfdebug", {"arity": -3}),
+    (OLD, "config|get", {"arity": 3}),
+    (OLD, "config|set", {"arity": 4}),
+    (f"{OLD} 7.2+", "command|getkeys command|getkeysandflags", {"arity": -3}),
+    ("6.2", "reset", {"flags": "-no_auth"}),
+    ("6.0", "echo lastsave role time", {"flags": "+readonly"}),
+    ("6.0", "auth hello", {"flags": "+skip_monitor +skip_slowlog"}),
+    ("6.0", "eval evalsha", {"flags": "-skip_monitor"}),
+    ("6.0", "exec", {"flags": "+skip_monitor"}),
+    ("6.0", "hello", {"arity": -2}),
+    ("6.0", "lpop rpop", {"arity": 2}),
+    ("6.0", "migrate", {"keys": ()}),
+    ("6.0", "pfdebug", {"flags": "-denyoom", "categories": "-hyperloglog", "keys": ()}),
+    ("6.0", "xtrim", {"arity": -2}),
+    # Since 7.2
+    ("7.2+", f"{POPS} wait", {"flags": "-noscript"}),
+    ("7.2+", "msetnx", {"tips": ()}),
+    ("7.2+", "randomkey", {"tips": tips("all_shards")}),
+    ("7.2+", "scan", {"tips": tips("special")}),
+    ("7.2+", "zrank zrevrank", {"arity": -3}),
+    ("7.4+ valkey-8.1+", "sinterstore", {"keys": (Keys(1, "OW update"), Keys(2, "RO access", last=-1))}),
+    ("7.4+ valkey-8.1+", "wait", {"flags": "+blocking"}),
+    ("8.0", "georadius", {"keys": radius(6, "OW update incomplete", LAST_WINS)}),
+    ("8.0", "georadiusbymember", {"keys": radius(5, "OW update incomplete", LAST_WINS)}),
+    ("8.0", "xread", {"keys": (streams(1, "a stream key named STREAMS (or options before it)", "xread"),)}),
+    ("8.0", "xreadgroup", {
+        "keys": (streams(4, "a consumer/group named STREAMS (or options before GROUP)", "xread"),)
+    }),
+    ("valkey-9.1+", "georadius", {"keys": radius(6, "OW update variable_flags")}),
+    ("valkey-9.1+", "georadiusbymember", {"keys": radius(5, "OW update variable_flags")}),
+    ("valkey-8.1+", "exec", {"flags": "-skip_slowlog +skip_commandlog"}),
+    ("valkey-8.1+", "multi watch", {"flags": "+no_multi"}),
+    ("valkey-9.1+", "select", {"flags": "+allow_busy"}),
+):  # fmt: skip
+    variant(versions, names, **changes)
+
+
+# What clients heard until 6.2
+
+NOT_YET: Final = {
+    "6.0": {"allow_busy", "blocking", "may_replicate", "no_async_loading", "no_mandatory_keys", "no_multi"},
+    "6.2": {"allow_busy", "blocking", "no_async_loading", "no_mandatory_keys", "no_multi"},
+}
+"""Flags that these versions did not tell of, although they did what the flags say."""
+
+
+@instead_of(unknown_command, OLD)
+def old_unknown_command(args: Sequence[bytes]) -> bytes:
+    shown = b""
+    for argument in args[1:]:
+        if len(shown) >= ARGUMENTS_SHOWN:
+            break
+        shown += b"`%b`, " % until_nul(argument)[: ARGUMENTS_SHOWN - len(shown)]
+    return b"ERR unknown command `%b`, with args beginning with: %b" % (until_nul(args[0]), shown)
+
+
+@instead_of(unknown_subcommand, "6.2")
+def old_unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
+    name = until_nul(subcommand)[:ARGUMENTS_SHOWN]
+    text = b"ERR Unknown subcommand or wrong number of arguments for '%b'. Try %b HELP."
+    return text % (name, command.upper())
+
+
+@instead_of(unknown_subcommand, "6.0")
+def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:
+    text = old_unknown_subcommand(command, subcommand)
+    if command == b"xinfo":
+        return SYNTAX + b", try 'XINFO HELP'"
+    return text.removesuffix(b".") if command in {b"client", b"memory"} else text
+
+
+@instead_of(wrong_arity, OLD)
+def old_wrong_arity(command: Command, args: list[bytes]) -> bytes:
+    container, bar, _ = command.name.partition(b"|")
+    return old_unknown_subcommand(container, args[1]) if bar else wrong_arity(command, args)
+
+
+@instead_of(not_in_transaction, "valkey-9.1+")
+def named_in_transaction(command: bytes) -> bytes:
+    return b"ERR Command '%b' not allowed inside a transaction" % command
+
+
+@instead_of(invalid_expire, OLD)
+def old_invalid_expire(command: bytes) -> bytes:
+    return b"ERR invalid expire time in %b" % command
+
+
+def described(hidden: set[str], declared: Command) -> list[object]:
+    name, arity, _, *rest = details(declared)
+    return [name, arity, words([flag for flag in declared.flags if flag not in hidden]), *rest[:4]]
+
+
+@instead_of(details, "6.0")
+@cache
+def details_of_6_0(declared: Command) -> list[object]:
+    return described(NOT_YET["6.0"], declared)
+
+
+@instead_of(details, "6.2")
+@cache
+def details_of_6_2(declared: Command) -> list[object]:
+    return described(NOT_YET["6.2"], declared)
+
+
+# Other words for errors
+
+
+def reworded(versions: str, names: str, words: dict[bytes, Callable[[list[bytes]], bytes]]) -> None:
+    """Declares other texts for errors of commands, each made from the request."""
+
+    def saying(handler: Handler) -> Handler:
+        def run(session: Session, args: list[bytes]) -> Reply:
+            try:
+                return handler(session, args)
+            except CommandError as error:
+                if error.message in words:
+                    raise CommandError(words[error.message](args)) from None
+                raise
+
+        return run
+
+    wrap_in_versions(versions, names, saying)
+
+
+def timeout_at(place: int) -> Callable[[list[bytes]], bytes]:
+    """What is said of a timeout: 7.0 takes one that is too large for a negative one."""
+    return lambda args: TIMEOUT_NEGATIVE if args[place].startswith(b"-") else TIMEOUT_OUT_OF_RANGE
+
+
+def block_timeout(args: list[bytes]) -> bytes:
+    """The same of XREAD's and XREADGROUP's BLOCK."""
+    place = next(at for at, word in enumerate(args) if word.upper() == b"BLOCK") + 1
+    return timeout_at(place)(args)
+
+
+def no_number_after(args: list[bytes], option: bytes) -> bool:
+    """Whether the word after an option is no integer."""
+    return any(
+        word.upper() == option and parse_integer(number) is None for word, number in pairwise(args[2:])
+    )
+
+
+def no_member(member: bytes) -> bytes:
+    return b"ERR member %b does not exist" % member
+
+
+def unbalanced(ids: bytes) -> Callable[[list[bytes]], bytes]:
+    return lambda args: unbalanced_streams(args[0].lower(), ids)
+
+
+for name, at in (("scan", 1), ("hscan", 2), ("sscan", 2), ("zscan", 2)):
+    wrap_in_versions("7.4+ valkey-8.1+", name, partial(with_cursor_of_7_4, at=at))
+
+reworded("7.2+", "blpop brpop bzpopmin bzpopmax blmove brpoplpush", {TIMEOUT_NEGATIVE: timeout_at(-1)})
+reworded("7.2+", "blmpop bzmpop", {TIMEOUT_NEGATIVE: timeout_at(1)})
+for versions, name, ids in (
+    ("7.2+", "xreadgroup", b"an ID or '>'"),
+    ("7.2 7.4 valkey-8.1+", "xread", b"an ID or '$'"),
+    ("8.0", "xread", b"an ID, '+', or '$'"),
+):
+    reworded(versions, name, {TIMEOUT_NEGATIVE: block_timeout, UNBALANCED_STREAMS: unbalanced(ids)})
+reworded(
+    "valkey-8.1+",
+    "client|kill",
+    {CLIENT_ID_NOT_POSITIVE: lambda args: SYNTAX if no_number_after(args, b"ID") else CLIENT_ID_NOT_POSITIVE},
+)
+reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
+reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: NO_MATCHING_SCRIPT})
+
+
+# Checks that came earlier
+
+
+OF_RANGES: Final = {b"WITHSCORES": 0, b"REV": 0, b"BYSCORE": 0, b"LIMIT": 2}
+"""The options of ranges of scores, each with the number of integers behind it."""
+
+
+def strict_bounds(handler: Handler, first: int, *, is_of_scores: bool = True) -> Handler:
+    """A command that takes bounds of scores only without spaces, and only as decimal numbers."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        options = args[first + 2 :]
+        if are_of_range(options) and (is_of_scores or b"BYSCORE" in map(bytes.upper, options)):
+            for bound in args[first : first + 2]:
+                number = bound.removeprefix(b"(")
+                if number[:1].isspace() or b"x" in number.lower():
+                    raise CommandError(NOT_A_SCORE_RANGE)
+        return handler(session, args)
+
+    return run
+
+
+def are_of_range(words: list[bytes]) -> bool:
+    """Whether nothing is wrong with these options, which are looked at before the bounds."""
+    rest = iter(words)
+    for word in rest:
+        integers = [parse_integer(next(rest, b"")) for _ in range(OF_RANGES.get(word.upper(), 0))]
+        if word.upper() not in OF_RANGES or None in integers:
+            return False
+    return True
+
+
+STRICT: Final = "8.0 valkey-9.1+"
+
+for name in ("zcount", "zrangebyscore", "zrevrangebyscore", "zremrangebyscore"):
+    wrap_in_versions(STRICT, name, partial(strict_bounds, first=2))
+wrap_in_versions(STRICT, "zrange", partial(strict_bounds, first=2, is_of_scores=False))
+wrap_in_versions(STRICT, "zrangestore", partial(strict_bounds, first=3, is_of_scores=False))
+
+
+def checks_before_key(handler: Handler) -> Handler:
+    """BITPOS, which looks at all its words before it looks at the key."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        is_bit = args[2] in {b"0", b"1"}
+        for place in args[3:5] if is_bit else ():
+            read_integer(place)
+        if is_bit and len(args) > 5 and (len(args) > 6 or args[5].upper() not in {b"BIT", b"BYTE"}):
+            raise CommandError(SYNTAX)
+        return handler(session, args)
+
+    return run
+
+
+def counts_after_checks(handler: Handler, least: int) -> Handler:
+    """BITCOUNT, which does the same; with a range it has at least so many words."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) > 5 or 2 < len(args) < least:
+            raise CommandError(SYNTAX)
+        for place in args[2:4]:
+            read_integer(place)
+        if len(args) == 5 and args[4].upper() not in {b"BIT", b"BYTE"}:
+            raise CommandError(SYNTAX)
+        return handler(session, [*args, b"-1"] if len(args) == 3 else args)
+
+    return run
+
+
+wrap_in_versions("7.4+ valkey-8.1+", "bitpos", checks_before_key)
+wrap_in_versions("7.4+", "bitcount", partial(counts_after_checks, least=4))
+wrap_in_versions("valkey-8.1+", "bitcount", partial(counts_after_checks, least=3))
+
+
+def with_more_words(handler: Handler) -> Handler:
+    """CLIENT PAUSE, which looks at nothing behind the mode."""
+    return lambda session, args: handler(session, args[:4])
+
+
+wrap_in_versions("valkey-8.1+", "client|pause", with_more_words)
+
+
+# Words that Valkey looks at more closely
+
+TYPES: Final = frozenset(TYPE_NAMES.values())
+
+
+def with_known_types(handler: Handler) -> Handler:
+    """SCAN, whose TYPE must be one that there is."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        read_cursor(args[1])
+        for at in range(2, len(args) - 1, 2):
+            word, operand = args[at].upper(), args[at + 1]
+            if word == b"TYPE" and operand.lower() not in TYPES:
+                raise CommandError(unknown_type(operand))
+            if word not in {b"TYPE", b"MATCH"} and (word != b"COUNT" or (parse_integer(operand) or 0) < 1):
+                break
+        return handler(session, args)
+
+    return run
+
+
+def with_positive_ids(handler: Handler) -> Handler:
+    """CLIENT LIST, whose ids are looked at one by one, up to another option."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) > 3 and args[2].upper() == b"ID":
+            for word in args[3:]:
+                number = parse_integer(word)
+                if number is None:
+                    raise CommandError(SYNTAX)
+                if number < 1:
+                    raise CommandError(CLIENT_ID_NOT_POSITIVE)
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("valkey-8.1+", "scan", with_known_types)
+wrap_in_versions("valkey-8.1+", "client|list", with_positive_ids)

@@ -1,0 +1,1 @@
+"""Clients in the server's process, without sockets."""

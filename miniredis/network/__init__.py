@@ -1,0 +1,1 @@
+"""Sockets: listeners, the loops that serve them, and one connection."""

@@ -1,0 +1,1 @@
+"""Servers in other processes, and one server for several processes."""

@@ -1,0 +1,1 @@
+"""What a test does with a server besides commands: faults, looks inside, assertions."""

@@ -1,0 +1,1 @@
+"""Ticks of the engine: run on any thread, under one lock."""

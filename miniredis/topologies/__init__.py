@@ -1,0 +1,1 @@
+"""Several servers at once: a cluster; a primary with replicas and sentinels."""

@@ -1,0 +1,1 @@
+"""How an operation runs, as far as all flavours have it in common."""

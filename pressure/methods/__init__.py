@@ -1,0 +1,1 @@
+"""The methods of a queue, declared once for every flavour."""
