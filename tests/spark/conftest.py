@@ -32,18 +32,21 @@ def raw(server: Address) -> Iterator[redis.Redis]:
 
 
 class Place:
-    """A queue by the client's own means."""
+    """A queue by the client's own means; its kind may also be ``module``: reliable, with RedisMQ's commands."""
 
     def __init__(
         self, url: str, kind: str, stack: ExitStack, bound: int = 0, name: str | None = None
     ) -> None:
-        self.url, self.kind, self.name = url, kind, name or f"q{next(_numbers)}"
+        self.url, self.name = url, name or f"q{next(_numbers)}"
+        self.kind = "reliable" if kind == "module" else kind
         self.queue: Any
         if kind == "pressure":
             self.queue = Queue(self.name, url=url)
             self.queue.create(bound)
+        elif kind == "backup":
+            self.queue = BackupQueue(self.name, url=url)
         else:
-            self.queue = {"backup": BackupQueue, "reliable": ReliableQueue}[kind](self.name, url=url)
+            self.queue = ReliableQueue(self.name, url=url, backend="module" if kind == "module" else "stream")
         stack.callback(self.queue.disconnect)
 
     def put(self, *values: bytes) -> None:
