@@ -24,10 +24,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from pressure.spark.columns import check_columns, checked, columns_of
 from pressure.spark.errors import OptionError
-from pressure.spark.inferring import inferred
 from pressure.spark.options import BYTES, PUSHDOWN, ROWS, Options, options_of
-from pressure.spark.payloads import batches_of, check_columns
 from pressure.spark.peeking import EVERY, Peek, Slice
 from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer
@@ -36,22 +35,6 @@ from pressure.spark.writing import StreamWriter, Writer
 
 #: Whether this Spark can limit the rows of a micro-batch, and supports ``availableNow`` for such sources.
 _ADMITS: Final = hasattr(datasource.DataSourceStreamReader, "getDefaultReadLimit")
-
-_VALUES: Final = {"binary": "BINARY", "text": "STRING"}
-
-
-def _columns(options: Options) -> dict[str, str]:
-    """The columns of a table that is read, and their types."""
-    columns = {
-        "position": "BIGINT",
-        "id": "STRING",
-        "value": _VALUES.get(options.format) or f"STRUCT<{options.schema}>",
-        "enqueued": "TIMESTAMP",
-        "deliveries": "INT",
-    }
-    if options.malformed == "keep":  # the bytes of a message that is not in the format, and why it is not
-        columns |= {"raw": "BINARY", "reason": "STRING"}
-    return columns | ({"queue": "STRING"} if options.include_queue else {})
 
 
 class PressureDataSource(DataSource):
@@ -79,14 +62,16 @@ class PressureDataSource(DataSource):
             )
         _check_server(options, reading=True)
         if options.infer_schema:
+            from pressure.spark.inferring import inferred
+
             options = options.but(schema=inferred(options))
-        return ", ".join(map(" ".join, _columns(options).items()))
+        return ", ".join(map(" ".join, columns_of(options).items()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader for ``spark.read``."""
         if self._chosen.dead is not None:
             raise OptionError("option dead is for streams: a batch read takes nothing from its queue")
-        return self._reader(self._chosen, _checked(schema, self._chosen), self._table)
+        return self._reader(self._chosen, checked(schema, self._chosen), self._table)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader for ``spark.readStream``."""
@@ -99,7 +84,7 @@ class PressureDataSource(DataSource):
                 stacklevel=1,
             )
         _warn_of_weaknesses(self._chosen)
-        return StreamReader(self._chosen, _checked(schema, self._chosen))
+        return StreamReader(self._chosen, checked(schema, self._chosen))
 
     def writer(self, schema: StructType, overwrite: bool) -> Writer:
         """The writer for ``df.write``."""
@@ -147,20 +132,6 @@ def _warn_of_weaknesses(options: Options) -> None:
         server.close()
 
 
-def _checked(schema: StructType, options: Options) -> StructType:
-    """The schema. Raises OptionError if it is not that of the data source."""
-    names = [*_columns(options)]
-    if schema.fieldNames() != names:
-        raise OptionError(
-            f"a queue has the columns {', '.join(names)}; leave out .schema(...), and give the fields of "
-            "JSON messages as the option schema"
-        )
-    value = {"binary": "binary", "text": "string"}.get(options.format)
-    if value is not None and schema["value"].dataType.simpleString() != value:
-        raise OptionError(f"with format={options.format} the column value is {value}; leave out .schema(...)")
-    return schema
-
-
 def _check_writing(options: Options, schema: StructType) -> None:
     if options.queues or options.include_queue:
         raise OptionError("options queues and includeQueue are for reading; a table is written to one queue")
@@ -188,6 +159,8 @@ class Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of one slice."""
+        from pressure.spark.payloads import batches_of
+
         if partition.value is None:
             return
         options, part = partition.value
@@ -365,6 +338,8 @@ class StreamReader(DataSourceStreamReader, _Draining):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Record batches of one slice."""
+        from pressure.spark.payloads import batches_of
+
         options, state, first, last = partition.value
         source = Source(options)
         try:

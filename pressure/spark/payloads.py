@@ -1,6 +1,9 @@
 """Convert rows of a queue to the Arrow columns that Spark reads, and Spark's rows to values of a queue.
 
-To add a format: add a row to ``FORMATS``.
+Arrow takes longer to import than anything else here, and Spark plans and commits each batch in new processes,
+which need no Arrow. So only what reads or writes rows imports this module, when it does so.
+
+To add a format: add a row to ``FORMATS``, and its types in ``columns``.
 """
 
 from __future__ import annotations
@@ -32,13 +35,11 @@ class Format:
         one: Makes, for a type, a function that converts one payload; it raises an error if it is not in the
             format.
         values: Converts the rows of a record batch to payloads.
-        types: The possible types of the column that is written; None if all columns are written.
     """
 
     column: Callable[[Sequence[bytes], Any], Any]
     one: Callable[[Any], Callable[[bytes], Any]]
     values: Callable[[Any], list[bytes | None]]
-    types: tuple[str, ...] | None
 
 
 def _binary(values: Sequence[bytes], _: Any) -> Any:
@@ -55,10 +56,10 @@ def _payloads(batch: Any) -> list[bytes | None]:
 
 
 FORMATS: Final[dict[str, Format]] = {
-    "binary": Format(_binary, lambda _: bytes, _payloads, ("binary", "string")),
-    "text": Format(_text, lambda _: bytes.decode, _payloads, ("string",)),
+    "binary": Format(_binary, lambda _: bytes, _payloads),
+    "text": Format(_text, lambda _: bytes.decode, _payloads),
     "json": Format(
-        json_values.read_together, json_values.reader_of, lambda batch: [*json_values.objects_of(batch)], None
+        json_values.read_together, json_values.reader_of, lambda batch: [*json_values.objects_of(batch)]
     ),
 }
 
@@ -167,32 +168,6 @@ def _column(
                     "into a queue"
                 ) from None
     return pa.array(found, type), reasons
-
-
-def check_columns(options: Options, columns: dict[str, str]) -> None:
-    """Check that columns of these types (by Spark's names) can be written.
-
-    Raises:
-        PayloadError: They cannot be written; the text says what to change.
-    """
-    if options.key is not None and options.key not in columns:
-        raise PayloadError(
-            f"option key names no column: {options.key!r}; the columns are {', '.join(columns)}"
-        )
-    types = FORMATS[options.format].types
-    if types is None:
-        return
-    others = [name for name in columns if name not in ("value", options.key)]
-    if "value" not in columns or others:
-        raise PayloadError(
-            f"format={options.format} writes one column, value, and the columns are {', '.join(columns)}; "
-            "select value, or use format=json, which writes all columns"
-        )
-    if columns["value"] not in types:
-        raise PayloadError(
-            f"format={options.format} writes a column of type {' or '.join(types)}, and the column value is "
-            f"{columns['value']}; cast it"
-        )
 
 
 class Smallest:

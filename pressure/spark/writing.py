@@ -16,7 +16,6 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter
 
 from pressure.errors import PressureError
 from pressure.spark.options import Options
-from pressure.spark.payloads import Smallest, values_of
 from pressure.spark.places import new_id
 from pressure.spark.sink import Sink, Staged
 
@@ -40,6 +39,8 @@ class _Writing:
 
     def write(self, iterator: Iterator[Any]) -> Message:
         """Stage the rows of a partition; with ``delivery=plain``, put them."""
+        from pressure.spark.payloads import Smallest, values_of
+
         smallest = Smallest()
         values = values_of(self._options, iterator, smallest)
         with Sink(self._options) as sink:

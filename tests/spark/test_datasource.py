@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -229,3 +231,9 @@ def test_wrong_options_columns_and_modes_are_refused(embedded_server: Address) -
     for told, attempt in attempts.items():
         with pytest.raises(OptionError, match=told):
             attempt()
+
+
+def test_a_process_that_plans_or_commits_a_batch_imports_no_arrow() -> None:
+    """Spark starts some for each batch, and Arrow takes longer to import than all the rest."""
+    program = "import sys, pressure.spark.datasource; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

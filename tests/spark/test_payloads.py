@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pressure.spark import PayloadError
+from pressure.spark.columns import check_columns
 from pressure.spark.options import Options, options_of
 from pressure.spark.rows import Rows
 
@@ -244,8 +245,8 @@ def test_columns_that_cannot_be_written_are_reported(
 ) -> None:
     chosen = options(form, **({"key": key} if key else {}))
     if told is None:
-        payloads.check_columns(chosen, columns)
+        check_columns(chosen, columns)
         return
     with pytest.raises(PayloadError) as caught:
-        payloads.check_columns(chosen, columns)
+        check_columns(chosen, columns)
     assert told in str(caught.value)
