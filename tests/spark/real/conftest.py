@@ -45,7 +45,7 @@ def on_real(real_server: Address) -> Iterator[Callable[..., Place]]:
     with redis.Redis.from_url(real_server.url) as client:
         client.flushall()
     with ExitStack() as stack:
-        yield lambda kind="pressure", bound=0: Place(real_server.url, kind, stack, bound)
+        yield lambda kind="pressure", bound=0, name=None: Place(real_server.url, kind, stack, bound, name)
 
 
 def options(place: Any, **more: object) -> dict[str, str]:

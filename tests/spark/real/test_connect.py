@@ -14,29 +14,17 @@ import pytest
 from tests.spark.conftest import some
 
 from .cluster import connect_server
+from .recipes import recipe
 from .test_kills import LIMIT, ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("spark_installed")]
 
-PROGRAM = """
-import sys
-import pressure.spark
-from pyspark.sql import SparkSession
-
-remote, url, source, target, checkpoint = sys.argv[1:]
-spark = SparkSession.builder.remote(remote).getOrCreate()
-pressure.spark.register(spark)
-table = spark.read.format("pressure").options(url=url, queue=source, format="text").load()
-assert [row.value for row in table.where("position < 2").orderBy("position").collect()] == ["row 0", "row 1"]
-rows = spark.readStream.format("pressure").options(url=url, queue=source, format="text", lease=2).load()
-writing = rows.selectExpr("upper(value) AS value").writeStream.format("pressure")
-writing = writing.options(url=url, queue=target, checkpointLocation=checkpoint)
-query = writing.trigger(availableNow=True).start()
-query.awaitTermination()
-assert pressure.spark.finish(query, url, lease=2) == 0
+MORE = """
+table = spark.read.format("pressure").options(url=url, queue="copies", format="text").load()
+assert [row.value for row in table.where("position < 2").orderBy("position").collect()] == ["ROW 0", "ROW 1"]
 last = spark.createDataFrame([("the end",)], "value STRING")
 for _ in range(2):  # the second one writes nothing
-    writing = last.write.format("pressure").options(url=url, queue=target, writer="end", batch=1)
+    writing = last.write.format("pressure").options(url=url, queue="copies", writer="end", batch=1)
     writing.mode("append").save()
 spark.stop()
 """
@@ -47,14 +35,19 @@ def test_a_queue_is_drained_through_a_connect_server_by_a_program_without_java(
 ) -> None:
     if importlib.util.find_spec("grpc") is None:
         pytest.skip("grpcio, which Spark Connect needs, is not installed; it is in the extra 'spark'")
-    place, target = on_real(), on_real()
+    place, target = on_real(name="notes"), on_real(name="copies")
     place.put(*some(0, 2500))
     (tmp_path / "logs").mkdir()
     with connect_server(tmp_path / "logs") as remote:
-        words = [remote, place.url, place.name, target.name, str(tmp_path / "checkpoint")]
+        program = recipe("through_connect.py", {
+            "sc://spark.example.com:15002": remote,
+            "redis://redis.example.com:6379": place.url,
+            "/shared/checkpoints/notes": str(tmp_path / "checkpoint"),
+            "spark.stop()\n": MORE,
+        })  # fmt: skip
         environ = {"PATH": str(tmp_path), "PYTHONPATH": str(ROOT), "HOME": os.environ.get("HOME", "")}
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *words],
+            [sys.executable, "-c", program],
             env=environ, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LIMIT,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
