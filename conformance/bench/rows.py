@@ -346,7 +346,7 @@ def kind_rows() -> Iterator[Row]:
             )  # fmt: skip
 
 
-SPARK_TARGETS: Final = {"write": 0.35, "read": 0.15, "through": 0.12}
+SPARK_TARGETS: Final = {"write": 0.4, "read": 0.3, "through": 0.25}
 """For a million rows on redis-server."""
 
 

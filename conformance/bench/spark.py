@@ -37,7 +37,7 @@ TOGETHER: Final = 1000
 WARM: Final = 2000
 """Rows of a run that nobody measures, before the others."""
 
-SOURCE, TARGET, LIST = "bench-source", "bench-target", "bench-list"
+SOURCE, TARGET, LIST, OTHER = "bench-source", "bench-target", "bench-list", "bench-other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Job:
         ours: does it in Spark, given a session, a server's URL, and how many rows.
         reference: what redis-py does meanwhile, for people.
         theirs: does that, given a client and the rows.
-        filled: whether the queue is filled before it.
+        filled: whether the queue is filled before it, and the list of redis-py.
     """
 
     title: str
@@ -94,6 +94,13 @@ def lpop(client: redis.Redis, values: list[bytes]) -> None:
         client.lpop(LIST, len(some))
 
 
+def lpop_rpush(client: redis.Redis, values: list[bytes]) -> None:
+    """Both halves of the way from queue to queue: rows are taken from one list and put into another."""
+    for some in batched_values(values):
+        taken: Any = client.lpop(LIST, len(some))
+        client.rpush(OTHER, *taken)
+
+
 def batched_values(values: list[bytes]) -> Iterator[list[bytes]]:
     for start in range(0, len(values), TOGETHER):
         yield values[start : start + TOGETHER]
@@ -102,7 +109,7 @@ def batched_values(values: list[bytes]) -> Iterator[list[bytes]]:
 JOBS: Final[Mapping[str, Job]] = {
     "write": Job("staged write", write, f"RPUSH of {TOGETHER:,}", rpush, filled=False),
     "read": Job("read", read, f"LPOP of {TOGETHER:,}", lpop, filled=True),
-    "through": Job("queue to queue", through, f"RPUSH of {TOGETHER:,}", rpush, filled=True),
+    "through": Job("queue to queue", through, f"LPOP and RPUSH of {TOGETHER:,}", lpop_rpush, filled=True),
 }
 """What is measured, by its name."""
 
@@ -166,7 +173,7 @@ def by_hand(job: Job, bench: Workbench, server: str, rows: int) -> float:
     """Rows a second."""
     values = values_of(rows)
     with redis.Redis(port=bench.server(server).port) as client:
-        if job.filled and job.theirs is lpop:
+        if job.filled:
             rpush(client, values)
         begun = time.perf_counter()
         job.theirs(client, values)
