@@ -58,7 +58,7 @@ def chosen(values: SortedSet, shape: Shape, options: Options) -> list[Found]:
 def inside(values: SortedSet, shape: Shape, limit: int) -> list[Found]:
     """The members in a shape, cell by cell; stops after ``limit`` members unless that is 0."""
     found: list[Found] = []
-    distance_to = shape.distance_to
+    distance_to = shape.meter()
     for cell in covering(shape):
         low, high = map(float, cell.scores)
         for score, member in between(values, low, high):

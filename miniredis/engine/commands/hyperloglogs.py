@@ -122,10 +122,10 @@ def pfmerge(session: Session, args: list[bytes]) -> Reply:
 
 def raise_all(text: bytearray, values: bytes, most: int) -> None:
     """Raises the registers to these values one by one, since the resulting bytes depend on each step."""
-    start = hyperloglog.BEGINNING
-    for place, value in enumerate(values):
-        if value:
-            start = hyperloglog.raise_register(text, place, value, most, start) or start
+    start = None
+    for place, (value, before) in enumerate(zip(values, hyperloglog.registers(text), strict=True)):
+        if value > before:
+            start = hyperloglog.raise_register(text, place, value, most, start)
 
 
 # Internals

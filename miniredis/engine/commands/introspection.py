@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -48,15 +48,24 @@ UNLISTED: Final = "unlisted"
 """A flag of commands that work without being in the table that clients are told."""
 
 
-def listed(table: CommandTable) -> Iterator[Command]:
+@cache  # a table does not change any more once all of it is loaded
+def listed(table: CommandTable) -> tuple[Command, ...]:
     """The commands of a version that COMMAND tells of."""
-    return (declared for declared in commands(table.lookup) if UNLISTED not in declared.flags)
+    return tuple(declared for declared in commands(table.lookup) if UNLISTED not in declared.flags)
+
+
+@cache
+def with_parts(table: CommandTable) -> tuple[Command, ...]:
+    """All commands of a version, each followed by its subcommands."""
+    return tuple(
+        each for declared in commands(table.lookup) for each in (declared, *commands(declared.subcommands))
+    )
 
 
 @command("COMMAND COUNT", 2, FLAGS, acl="connection", since="2.8.13")
 def command_count(session: Session, args: list[bytes]) -> Reply:
     """Counts the commands of this server."""
-    return len(list(listed(session.engine.commands)))
+    return len(listed(session.engine.commands))
 
 
 @command(
@@ -91,11 +100,7 @@ def named(table: CommandTable, name: bytes) -> Command | None:
 )
 def command_list(session: Session, args: list[bytes]) -> Reply:
     """Lists the names of all commands and subcommands, or of those that pass a filter."""
-    everything = [
-        each
-        for declared in commands(session.engine.commands.lookup)
-        for each in (declared, *commands(declared.subcommands))
-    ]
+    everything = with_parts(session.engine.commands)
     if len(args) == 2:
         return [declared.name for declared in everything]
     if len(args) != 5 or args[2].upper() != b"FILTERBY" or args[3].upper() not in LIST_FILTERS:

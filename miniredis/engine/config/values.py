@@ -232,6 +232,11 @@ class Config:
         self._take({each: str(self._values[each]) for each in names})
 
     def _take(self, values: Mapping[str, str]) -> None:
+        if all(
+            type(value) is type(self._values[own]) is str and value == self._values[own]
+            for own, value in values.items()
+        ):
+            return  # an ``EventClasses`` may differ although it reads the same
         self._values.update(values)
         self._integers.clear()
         for listener in self._listeners:

@@ -6,10 +6,12 @@ Both the cells and their order are Redis's own, because clients can see the orde
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import asin, cos, sin, sqrt
 from typing import Final
 
-from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Place, cell_at, distance, distance_of_latitudes
+from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Place, cell_at, distances_from
 
 __all__ = ["Box", "Circle", "Shape", "covering"]
 
@@ -42,8 +44,8 @@ class Shape:
         """Its extent from the centre to the east and to the north, in metres."""
         raise NotImplementedError
 
-    def distance_to(self, place: Place) -> float | None:
-        """The distance from the centre to a place, in metres; None if the place is outside."""
+    def meter(self) -> Callable[[Place], float | None]:
+        """What tells the distance from the centre to a place, in metres; None if the place is outside."""
         raise NotImplementedError
 
     @property
@@ -73,10 +75,15 @@ class Circle(Shape):
         """The radius, twice."""
         return self.unit * self.radius, self.unit * self.radius
 
-    def distance_to(self, place: Place) -> float | None:
-        """The distance from the centre to a place; None if it exceeds the radius."""
-        found = distance(self.centre, place)
-        return None if found > self.radius * self.unit else found
+    def meter(self) -> Callable[[Place], float | None]:
+        """What tells the distance from the centre to a place; None if it exceeds the radius."""
+        measure, most = distances_from(self.centre), self.reach
+
+        def distance_to(place: Place) -> float | None:
+            found = measure(place)
+            return None if found > most else found
+
+        return distance_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +104,22 @@ class Box(Shape):
         """Half of its width and height, in metres."""
         return self.unit * (self.width / 2), self.unit * (self.height / 2)
 
-    def distance_to(self, place: Place) -> float | None:
-        """The distance from the centre to a place; None if the place is outside."""
-        if distance_of_latitudes(place.latitude, self.centre.latitude) > self.height * self.unit / 2:
-            return None
-        if distance(place, Place(self.centre.longitude, place.latitude)) > self.width * self.unit / 2:
-            return None
-        return distance(self.centre, place)
+    def meter(self) -> Callable[[Place], float | None]:
+        """What tells the distance from the centre to a place; None if the place is outside."""
+        measure, longitude, latitude = distances_from(self.centre), *(each * RADIANS for each in self.centre)
+        most_up, most_aside = self.height * self.unit / 2, self.width * self.unit / 2
+
+        def distance_to(place: Place) -> float | None:
+            north = place[1] * RADIANS
+            if RADIUS * abs(north - latitude) > most_up:
+                return None
+            east, along = sin((longitude - place[0] * RADIANS) / 2), cos(north)  # on the place's parallel
+            part = along * along * east * east
+            if part <= 1 and 2.0 * RADIUS * asin(sqrt(part)) > most_aside:
+                return None
+            return measure(place)
+
+        return distance_to
 
 
 def cosine(angle: float) -> float:

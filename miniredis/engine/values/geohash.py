@@ -7,11 +7,22 @@ formula is evaluated in the same order as in Redis, so that all digits are equal
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
-from math import asin, cos, sin, sqrt
+from math import asin, cos, nan, sin, sqrt
 from typing import Final, NamedTuple
 
-__all__ = ["CELL_STEPS", "Area", "Cell", "Place", "cell_at", "distance", "place_of", "standard_text"]
+__all__ = [
+    "CELL_STEPS",
+    "Area",
+    "Cell",
+    "Place",
+    "cell_at",
+    "distance",
+    "distances_from",
+    "place_of",
+    "standard_text",
+]
 
 CELL_STEPS: Final = 26
 """How often a score halves the map in each direction."""
@@ -171,16 +182,21 @@ def standard_text(score: float) -> bytes:
 
 def distance(one: Place, other: Place) -> float:
     """The distance between two places along a great circle, in metres (haversine formula)."""
-    (longitude, latitude), (other_longitude, other_latitude) = one, other
-    east = sin((other_longitude * RADIANS - longitude * RADIANS) / 2)
-    if east == 0.0:
-        return distance_of_latitudes(latitude, other_latitude)
-    south, north = latitude * RADIANS, other_latitude * RADIANS
-    up = sin((north - south) / 2)
-    part = up * up + cos(south) * cos(north) * east * east
-    return 2.0 * RADIUS * asin(sqrt(part)) if part <= 1 else math.nan
+    return distances_from(one)(other)
 
 
-def distance_of_latitudes(one: float, other: float) -> float:
-    """The distance between two parallels, in metres."""
-    return RADIUS * abs(other * RADIANS - one * RADIANS)
+def distances_from(one: Place) -> Callable[[Place], float]:
+    """What tells the distances of other places; what depends on this one alone is reckoned once."""
+    longitude, latitude = one.longitude * RADIANS, one.latitude * RADIANS
+    cosine = cos(latitude)
+
+    def distance_to(other: Place) -> float:
+        east = sin((other[0] * RADIANS - longitude) / 2)
+        north = other[1] * RADIANS
+        if east == 0.0:
+            return RADIUS * abs(north - latitude)
+        up = sin((north - latitude) / 2)
+        part = up * up + cosine * cos(north) * east * east
+        return 2.0 * RADIUS * asin(sqrt(part)) if part <= 1 else nan
+
+    return distance_to

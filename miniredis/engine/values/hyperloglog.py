@@ -14,7 +14,10 @@ from __future__ import annotations
 import math
 import re
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
 from ..protocol.errors import CORRUPTED_HYPERLOGLOG, CommandError
@@ -228,7 +231,7 @@ TO_HIGH_SIX: Final = bytes((value & 63) << 2 for value in range(256))
 
 
 def raise_register(
-    text: bytearray, place: int, value: int, most: int, start: Start = BEGINNING
+    text: bytearray, place: int, value: int, most: int, start: Start | None = None
 ) -> Start | None:
     """Raises a register to a value; raises ``CommandError`` if the registers are damaged.
 
@@ -237,13 +240,13 @@ def raise_register(
         place: the register.
         value: the register's new minimum.
         most: the most bytes of a sparse string (``hll-sparse-max-bytes``).
-        start: where to start looking for the register.
+        start: where to start looking for the register; it is found by the layout of all runs if omitted.
 
     Returns:
         Where to start looking for later registers; None if the register was not lower.
     """
     if is_sparse(text) and value <= HIGHEST_SPARSE:
-        earlier, before, (at, first) = find_run(text, place, start)
+        earlier, before, (at, first) = find_run(text, place, start or nearby(text, place))
         run = run_at(text, at)
         if run.value >= value:
             return None
@@ -301,10 +304,6 @@ SPELLED_OUT: Final = tuple(bytes((run.value,)) * run.length for run in FIRSTS)
 LENGTHS: Final = bytes(run.length if run.size == 1 else 0 for run in FIRSTS)
 """The number of registers of each run of one byte, by that byte; 0 for runs of two bytes."""
 
-BLOCK_SIZE: Final = 64
-BLOCK: Final = re.compile(rb"[^\x40-\x7f]{64}", re.DOTALL).match
-"""Matches a block of runs of one byte each."""
-
 
 def run_of(value: int, length: int) -> bytes:
     """The bytes of a run; empty if its length is 0."""
@@ -315,19 +314,40 @@ def run_of(value: int, length: int) -> bytes:
     return bytes([length - 1]) if length <= MOST_ZEROS else (0x4000 | length - 1).to_bytes(2)
 
 
+class Lengths(dict[bytes, int]):
+    """The number of registers of each run that was asked for, by its bytes."""
+
+    def __missing__(self, run: bytes) -> int:
+        length = self[run] = run_at(run, 0).length
+        return length
+
+
+LENGTH_OF: Final = Lengths().__getitem__
+
+RUNS: Final = re.compile(rb"[\x40-\x7f].?|[^\x40-\x7f]", re.DOTALL).findall
+"""All runs, each of one byte or of two."""
+
+
+@lru_cache(maxsize=8)
+def layout(body: bytes) -> tuple[list[bytes], list[int]]:
+    """All runs, and the first register behind each; kept, as an element that came before changes nothing."""
+    runs = RUNS(body)
+    return runs, [*accumulate(map(LENGTH_OF, runs))]
+
+
+def nearby(text: bytearray, place: int) -> Start:
+    """The start of the second run before that of a register, or of the first one."""
+    runs, ends = layout(bytes(text[HEADER:]))
+    number = max(bisect_right(ends, place) - 2, 0)
+    return (HEADER + len(b"".join(runs[:number])), ends[number - 1]) if number else BEGINNING
+
+
 def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, Start]:
     """Finds the run of a register; returns the two runs before it (or ``start``) and the run itself."""
     at, first = start
     earlier = before = start
-    size, block_at = len(text), start[0]
+    size = len(text)
     while at < size:
-        if at >= block_at:
-            block_at = at + BLOCK_SIZE
-            block = BLOCK(text, at)
-            runs = block[0].translate(LENGTHS) if block else b""
-            if runs and first + sum(runs) <= place:  # skips all but the last two at once
-                first += sum(runs[:-2])
-                at = block_at - 2
         byte = text[at]
         length, width = LENGTHS[byte], 1
         if not length:
