@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, REPLICA
+from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, REPLICA, SPECIAL
 from .declarations.registry import Command, chosen, find
 from .protocol import errors
 from .protocol.errors import CommandError
@@ -152,13 +152,20 @@ OF_MASTERS: Final[tuple[Check, ...]] = (arity,)
 OF_CONDITIONS: Final = {cluster, disk, replicas, read_only, stale, loading, busy}
 """The checks that refuse nothing while none of the server's ``Conditions`` holds."""
 
+OF_SPECIAL_CLIENTS: Final = {authentication, transaction, rights, subscription, monitor}
+"""The checks that refuse nothing to a client with none of the ``SPECIAL`` flags."""
+
 WHILE_QUIET: Final = tuple(check for check in CHECKS if check not in OF_CONDITIONS)
+OF_MOST: Final = tuple(check for check in WHILE_QUIET if check not in OF_SPECIAL_CLIENTS)
 """The checks that are left then."""
 
 
 def check_allowed(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     """Why a command may not run now; None if it may."""
-    checks = WHILE_QUIET if session.engine.conditions.is_quiet else CHECKS
+    if not session.engine.conditions.is_quiet:
+        checks = CHECKS
+    else:
+        checks = WHILE_QUIET if session.flags & SPECIAL else OF_MOST
     for check in OF_MASTERS if session.must_obey else checks:
         if reason := check(session, command, args):
             return reason

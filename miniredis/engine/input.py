@@ -103,7 +103,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
     engine = session.engine
     engine.notifier.running = session
     command = session.last_command = engine.commands.look_up(args)
-    if command is not None:
+    if command is not None and engine.notifier.tracking.count:
         engine.notifier.tracking.forget_surplus(session)
     if command is None:
         reject_unknown(session, args)
@@ -112,7 +112,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
     else:
         pass_gate(session, command, args)
     engine.notifier.running = None
-    if not engine.conditions.asleep_until:  # else keys may expire first
+    if engine.waiting.ready and not engine.conditions.asleep_until:  # else keys may expire first
         engine.waiting.serve_ready()
     if session.flags & (MUTE | SKIPS_NEXT | LISTENS | ASKS) and not session.flags & BLOCKED:
         session.end_command()

@@ -366,7 +366,7 @@ class RequestParser:
         Raises:
             ProtocolError: the input is not a request; nothing after it can be parsed.
         """
-        if not self.read_ahead():
+        if not self.ready and not self.read_ahead():
             return self._read_exactly()
         request = self.ready.popleft()
         self._ready_data = b""
