@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final
 
 from ..numbers.doubles import packed_text, parse_bound
 from ..numbers.numbers import MAX
-from ..values.listpack_bulk import pack_strings
+from ..values.listpack import framed, pack_element
+from ..values.listpack_bulk import body
 from ..values.packing import Packing
 from ..values.sorted_sets import SortedSet
 from .kinds import SORTED_SET_2, SORTED_SET_LISTPACK
@@ -26,10 +28,16 @@ NOT_NUMBERS: Final = {253: math.nan, 254: math.inf, 255: -math.inf}
 def dump_sorted_set(values: SortedSet) -> bytes:
     """A packed one as a listpack, lowest first; another one as Redis writes its skip list, highest first."""
     if values.is_packed:
-        parts = [part for score, member in values for part in (member, packed_text(score))]
-        return bytes([SORTED_SET_LISTPACK]) + string(pack_strings(parts))
+        members = [member for _, member in values]
+        packed = body(members, [packed_score(score) for score, _ in values])
+        return bytes([SORTED_SET_LISTPACK]) + string(framed(packed, 2 * len(members)))
     entries = (string(member) + struct.pack("<d", score) for score, member in reversed(values))
     return bytes([SORTED_SET_2]) + length(len(values)) + b"".join(entries)
+
+
+@lru_cache(maxsize=1 << 12)  # scores are often small numbers
+def packed_score(score: float) -> bytes:
+    return pack_element(packed_text(score))
 
 
 def load_with_doubles(reader: Reader, packing: Packing) -> Steps[SortedSet]:

@@ -27,7 +27,7 @@ from .listpack import (
     pack_integer,
 )
 
-__all__ = ["bulk_elements", "even_body", "pack_strings"]
+__all__ = ["body", "bulk_elements", "even_body", "pack_strings"]
 
 STARTS: Final = b"-123456789"
 """What an integer begins with if it has several bytes."""
@@ -169,16 +169,19 @@ def integers(texts: Sequence[bytes]) -> list[int]:
     return [] if reader.has_data() else numbers
 
 
-def body(texts: Sequence[bytes]) -> bytes:
-    """Strings as elements."""
+def body(texts: Sequence[bytes], behind: Sequence[bytes] = ()) -> bytes:
+    """Strings as elements, each followed by one of the elements ``behind``, if those are given."""
+    width = 4 if behind else 3
     sizes = [*map(len, texts)]
-    pieces = [b""] * (3 * len(texts))
-    pieces[::3], pieces[1::3] = map(HEADS.__getitem__, sizes), texts
-    pieces[2::3] = map(TAILS.__getitem__, sizes)
+    pieces = [b""] * (width * len(texts))
+    pieces[::width], pieces[1::width] = map(HEADS.__getitem__, sizes), texts
+    pieces[2::width] = map(TAILS.__getitem__, sizes)
+    if behind:
+        pieces[3::width] = behind
     for at in maybe_integers(texts):
         number = parse_integer(texts[at])
         if number is not None:
-            pieces[3 * at : 3 * at + 3] = b"", pack_integer(number), b""
+            pieces[width * at : width * at + 3] = b"", pack_integer(number), b""
     return b"".join(pieces)
 
 
