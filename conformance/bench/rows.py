@@ -218,13 +218,25 @@ def starting_rows() -> Iterator[Row]:
 
 def in_process_rows() -> Iterator[Row]:
     """Without sockets."""
+    loads = {
+        "five": "five commands in turn",
+        "queue": "RPUSH and LPOP of 10 bytes",
+        "pipelines": "the same, pipelines of 100",
+    }
+    for load, at_least, async_at_least in (("five", 4.0, 5.0), ("queue", 6.0, 10.0), ("pipelines", 8.0, 8.0)):
+        name = f"in-process-{load}"
+        yield Row(
+            name, "in-process", f"redis-py in-process, one thread, {loads[load]}", "requests/s",
+            "fakeredis.FakeRedis", Target(at_least), in_process_rates(load, "fakeredis.FakeRedis"),
+        )  # fmt: skip
+        yield Row(
+            f"{name}-async", "in-process", f"the same with asyncio, one task, {loads[load]}", "requests/s",
+            "fakeredis.FakeAsyncRedis", Target(async_at_least),
+            in_process_async_rates(load, "fakeredis.FakeAsyncRedis"),
+        )  # fmt: skip
     yield Row(
-        "in-process", "in-process", "redis-py in-process, one thread, five commands in turn", "requests/s",
-        "fakeredis.FakeRedis", Target(4.0), in_process_rates,
-    )  # fmt: skip
-    yield Row(
-        "in-process-async", "in-process", "the same with asyncio, one task", "requests/s",
-        "fakeredis.FakeAsyncRedis", Target(5.0), in_process_async_rates,
+        "in-process-queue-burner", "in-process", f"with asyncio, one task, {loads['queue']}", "requests/s",
+        "burner_redis.BurnerRedis", Target(0.3), in_process_async_rates("queue", "burner_redis.BurnerRedis"),
     )  # fmt: skip
 
 
