@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import count as numbers
@@ -486,6 +486,28 @@ def the_dead_of_another_group_stay(env: Environment) -> None:
     expect(datas(popped(letters, 2)), [b"1", b"2"], "the dead that another group gets")
 
 
+@check("reliable.groups")
+def what_another_group_works_on_stays(env: Environment) -> None:
+    """Until the last group has acknowledged it, whichever that is."""
+    for is_first in (True, False):
+        name = f"jobs {is_first}"
+        queues = [made_as(env, name, group) for group in ("pressure", "audit")]
+        queues[0].push(b"1", b"2")
+        messages = [popped(queue, 2) for queue in queues]
+        first, last = (0, 1) if is_first else (1, 0)
+        queues[first].ack(*messages[first])
+        again = [(each.data, each.deliveries) for each in queues[last].recover(0, 5)]
+        expect(again, [(b"1", 2), (b"2", 2)], "what a group recovers that another has acknowledged")
+        queues[last].ack(*messages[last])
+        expect(env.redis.xlen(env.key(name)), 0, "entries that all groups have acknowledged")
+
+
+def made_as(env: Environment, name: str, group: str) -> Any:
+    """A queue of a group, which is there."""
+    env.redis.xgroup_create(env.key(name), group, "0", mkstream=True)
+    return env.kind("ReliableQueue", name, group=group)
+
+
 @module("reliable.several", "MQ.POP", level="decided")
 def several(env: Environment) -> None:
     """Of several queues the first that has something is popped."""
@@ -525,6 +547,22 @@ def what_beats_is_passed_over(env: Environment) -> None:
     expect(deliveries, {b"1": 1, b"2": 1, b"3": 2}, "deliveries")
 
 
+@check("reliable.heartbeat")
+def the_first_delivery_is_remembered(env: Environment) -> None:
+    """Whatever beats and is delivered again after it."""
+    queue = made(env, b"1", b"2")
+    before = server_time(env)
+    (message, _) = popped(queue, 2)
+    after = server_time(env)
+    for deliveries in (2, 3, 4):
+        pass_moment(env, queue)
+        queue.heartbeat(message)
+        (message, _) = exactly(2, queue.recover(0, 2), "messages that are recovered")
+        expect((message.data, message.deliveries), (b"1", deliveries), "what is recovered first, deliveries")
+        if queue.capabilities().backend == "stream":  # the module does not tell when it has delivered
+            expect_time(message.first, before, after)
+
+
 FOREIGN: Final = {
     b"as it is": (b"as it is", 1), b"0" * 32 + b":4:after four": (b"after four", 5), b"1" * 32 + b":2,3:{}}odd note": (b"odd note", 3),
     b"2" * 32 + b":0,2:[]a list": (b"a list", 1), b"3" * 32 + b':0,10:{"id":"x"}with an id': (b"with an id", 1),
@@ -558,6 +596,29 @@ def what_was_recovered_is_returned(env: Environment) -> None:
     with expect_error(ServerReplyError, "a recovery of what is dead alone"):
         queue.ack(*(each.message for each in queue.pending() if each.message.data == b"good"))
         queue.recover(0, 5)
+
+
+@check("reliable.recover")
+def what_was_recovered_in_parts_is_returned(env: Environment) -> None:
+    """If the server refuses another part, whoever recovers gets the parts before it."""
+    values = [b"%d" % number for number in range(20)]
+    seen: list[int] = []
+    for moment in numbers(1):
+        with Environment(env.address, env.client) as own:
+            own.of_kinds = env.of_kinds
+            there = made(own, *values)
+            popped(there, 20)
+            pass_moment(own, there)
+            queue, gate = own.gated_kind("ReliableQueue")
+            gate.arm(moment, Instead(loading))
+            with suppress(ServerReplyError):
+                found = datas(queue.recover(0.05, 20))
+                expect(found, values[: len(found)], f"what is recovered, message {moment} refused")
+                seen.append(len(found))
+            if gate.disarm() < moment:
+                break
+    told = f"messages recovered of 20, a later and later message refused: {seen}"
+    expect((seen[-1], any(0 < number < 20 for number in seen)), (20, True), told)
 
 
 ANY: Final[dict[str, Callable[[Any, Any, Any], object]]] = {
@@ -782,8 +843,8 @@ def large_messages_are_delivered(env: Environment) -> None:
     found = popped(queue, 2)
     expect([gist(each.data) for each in found], list(map(gist, LARGE[:2])), "what is popped")
     expect(len(queue.ack(*found)), 2, "messages acknowledged")
-    queue.push(HUGE, HUGE[:-1])
-    for wanted in (HUGE, HUGE[:-1]):
+    queue.push(HUGE + b".", HUGE)
+    for wanted in (HUGE + b".", HUGE):
         expect([gist(each.data) for each in popped(queue)], [gist(wanted)], "what is popped, one at a time")
 
 

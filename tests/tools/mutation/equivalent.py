@@ -93,6 +93,7 @@ _EITHER: Final = (
 _PARTS: Final = "it only says how much is sent at a time, and a byte more or less is no difference"
 _TOKENS: Final = "a token has no value, and the list no order"
 _IDS: Final = "no message has an id that small"
+_SOONER: Final = "it only takes its first look sooner, and the second one the same time after that"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
 EQUIVALENT: Final = (
@@ -228,6 +229,37 @@ EQUIVALENT: Final = (
     Equivalent(SORTING, 'b"BY": (1, lambda options, operands: setattr(options, "by", operands[0])),', ('b"BY": (1, lambda options, operands: setattr(options, "by", operands[-1])),',), "there is one operand"),
     Equivalent(MEMORY, "data = max(used - overhead, 0)", ("data = max(used - overhead, 1)", "data = max(used - overhead, -1)"), "a process has more memory than its tables"),
     Equivalent(POPPING, "if len(state) == 1:", ("if len(state) == 0:",), "one queue may be popped as several are"),
+    Equivalent(LIFECYCLE, "return False", ("return True",), "the last of the attempts has returned before"),
+    Equivalent(LIFECYCLE, '(b"LPUSH", keys.not_full, 0),', ('(b"RPUSH", keys.not_full, 0),', '(b"LPUSH", keys.not_full, 1),', '(b"LPUSH", keys.not_full, -1),'), _TOKENS),
+    Equivalent(FREE, "local taken = held and try('LPUSH', free, 0)", ("local taken = held and try('LPUSH', free, 1)", "local taken = held and try('RPUSH', free, 0)"), _TOKENS),
+    Equivalent(HEALING, "lapsed = last is not None and holder is None  # a holder key expires when its lease runs out", ("lapsed = last is not None or holder is None  # a holder key expires when its lease runs out",), _SOONER),
+    Equivalent(HEALING, "_SUSPECT_FOR_MS: Final = 3_600_000", ("_SUSPECT_FOR_MS: Final = 3600001", "_SUSPECT_FOR_MS: Final = 3599999"), _MOMENT),
+    Equivalent(SCRIPTS, "_MOST_VALUES: Final = 1000", ("_MOST_VALUES: Final = 1001", "_MOST_VALUES: Final = 999"), _PARTS),
+    Equivalent(SCRIPTS, 'answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values', ('answer.status, -1, b"", answer.uncounted or answer.detail, answer.stuck, answer.values', 'answer.status, 1, b"", answer.uncounted or answer.detail, answer.stuck, answer.values'), "how many values a Get has stored nobody asks"),
+    Equivalent(PUT, "ctx: Context, values: Sequence[bytes], deadline: Deadline, *, overfill: bool = False", ("ctx: Context, values: Sequence[bytes], deadline: Deadline, *, overfill: bool = True",), "each caller says which"),
+    Equivalent(PUT, "def put(ctx: Context, value: bytes, deadline: Deadline, *, overfill: bool = False) -> Operation[None]:", ("def put(ctx: Context, value: bytes, deadline: Deadline, *, overfill: bool = True) -> Operation[None]:",), "each caller says which"),
+    Equivalent(RECEIVING, "return done[-1]", ("return done[-2]",), "the message that went back last is the one that is taken"),
+    Equivalent(ROLE, "watched: bool = False", ("watched: bool = True",), "it is set before it is read, but where keys move in a cluster"),
+    Equivalent(ROLES, "release = (*release, *(free if hold.claimed else free[-1:]))", ("release = (*release, *(free if hold.claimed else free[1:]))",), "there are two commands"),
+    Equivalent(COUNTERS, "last = first + ctx.server.sizes.bounded(_MANY) - 1", ("last = first + ctx.server.sizes.bounded(_MANY) + 1",), _BATCH),
+    Equivalent(BACKUP, "break  # no last try without waiting: a wait also finds items that arrived before it", ("continue  # no last try without waiting: a wait also finds items that arrived before it",), "it is the last of the attempts"),
+    Equivalent(RELIABLE_LUA, "if #due + #rest > 0 then return {now, false, due, rest} end", ("if #due - #rest > 0 then return {now, false, due, rest} end",), "when the next is due nobody asks where something was delivered"),
+    Equivalent(RELIABLE_QUEUE, 'raise TypeError(f"a message is what pop or recover returned, or its id, not {type(message).__name__}")', ("pass",), "no id is a TypeError, too, a step later"),
+    Equivalent(WAITING, "is_news = waiter.session.flags & LISTENS or database.keyspace.observes_all", ("is_news = waiter.session.flags | LISTENS or database.keyspace.observes_all",), "who asked for no news is sent none"),
+    Equivalent(WAITING, "self.deadlines = [entry for entry in self.deadlines if entry[2] in self._blocked]", ("pass",), _STALE),
+    Equivalent("miniredis/engine/commands/list_elements.py", "if first <= length - end:", ("if first <= length + end:",), _NEARER),
+    Equivalent("miniredis/engine/commands/list_elements.py", "if 2 * (end - first) <= length:  # copying few elements is faster than popping many", ("if 1 * (end - first) <= length:  # copying few elements is faster than popping many", "if 3 * (end - first) <= length:  # copying few elements is faster than popping many"), "either way the others go"),
+    Equivalent("miniredis/engine/commands/geo_options.py", "self.count = read_integer(operands[0])", ("self.count = read_integer(operands[-1])",), "there is one operand"),
+    Equivalent(RQUEUES, 'T_co = TypeVar("T_co", covariant=True)', ('T_co = TypeVar("T_co", covariant=False)',), "only a type checker reads it"),
+    Equivalent("miniredis/engine/commands/sorted_set_samples.py", "if count > FEW:", ("if count >= FEW:",), "either way the members are drawn at random"),
+    Equivalent("miniredis/engine/commands/documentation.py", "wanted = [named(table, name) for name in args[2:]] if len(args) > 2 else commands(table.lookup)", ("wanted = [named(table, name) for name in args[1:]] if len(args) > 2 else commands(table.lookup)",), "no command is called docs"),
+    Equivalent("miniredis/engine/commands/config.py", "for pattern in args[2:]:", ("for pattern in args[1:]:",), "no directive is called get"),
+    Equivalent(BITMAPS, "last = min(max(end + total, 0) if end < 0 else end, total - 1)", ("last = min(max(end + total, 0) if end < 0 else end, total - 0)",), "there is no bit beyond the last"),
+    Equivalent("miniredis/engine/commands/lcs.py", "LONGEST: Final = (1 << 32) - 2", ("LONGEST: Final = (1 << 32) - 1", "LONGEST: Final = (1 << 32) - 3"), "each cell has four bytes"),
+    Equivalent("miniredis/engine/commands/stream_reading.py", "if (reading.timeout or 0) > MAX - session.engine.now.milliseconds:", ("if (reading.timeout or 1) > MAX - session.engine.now.milliseconds:", "if (reading.timeout or -1) > MAX - session.engine.now.milliseconds:"), _NOW),
+    Equivalent("miniredis/engine/commands/server.py", 'if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:', ('if not options < {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:',), "all of them at once are refused in any case"),
+    Equivalent("miniredis/engine/commands/scanning.py", "if match is None or (match[1] and not match[2]):", ("if match is None or (match[0] and not match[2]):",), "a text without digits is a sign, or empty"),
+    Equivalent("miniredis/engine/commands/scanning.py", "return luck.choice(live) if live else None", ("pass",), "another key is drawn until one has not expired"),
 )  # fmt: skip
 
 _ONLY: Final = re.compile(r"(check\(\[\w+\]\))\[0\]")
