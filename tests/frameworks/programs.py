@@ -20,6 +20,8 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
+from tests import waiting
+
 T = TypeVar("T")
 
 PATIENCE: Final = 60
@@ -104,13 +106,9 @@ def gone_with_us(leader: int) -> Iterator[None]:
         yield  # then the pipe is closed, and it is waited for
 
 
-def until(condition: Callable[[], T], within: float = PATIENCE) -> T:
-    """What the condition gives once it is true; fails if that takes longer than ``within`` seconds."""
-    deadline = time.monotonic() + within
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"not so within {within} seconds"
-        time.sleep(0.01)  # a look a hundred times a second, not a guess how long it takes
-    return value
+def until(condition: Callable[[], T]) -> T:
+    """What the condition gives once it is true."""
+    return waiting.until(condition, limit=PATIENCE)
 
 
 def taken(client: Any, key: str, count: int = 1, within: float = PATIENCE) -> list[bytes]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -28,9 +27,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from conformance.targets import NoRealRedisError, find_real_redis
-from conformance.targets.processes import free_port
+from conformance.targets import find_real_redis
+from conformance.targets.processes import end, free_port, launch
 
+from ..servers import answers, found
 from .programs import Program, needed, program, python, until
 
 KILLS: Final = 20
@@ -40,7 +40,7 @@ GONE: Final = (OSError, redis.RedisError, needed("kombu.exceptions").Operational
 
 BROKERS: Final[dict[str, Callable[[], list[str]]]] = {
     "miniredis": lambda: [sys.executable, "-m", "miniredis"],
-    "redis-server": lambda: [str(find_real_redis()), "--save", ""],
+    "redis-server": lambda: [str(found(find_real_redis)), "--save", ""],
 }
 
 
@@ -63,34 +63,20 @@ class Broker:
         return "".join(part.read_text("latin-1") for part in parts)
 
     def start(self) -> None:
-        self._process = subprocess.Popen(
-            self._words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        with self.client() as client:
-            until(lambda: answers(client))
+        self._process = launch(self._words)
+        until(lambda: answers(self.port))
 
     def client(self) -> Any:
         return redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0))
 
     def kill(self) -> None:
         assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-
-
-def answers(client: redis.Redis) -> bool:
-    with contextlib.suppress(redis.ConnectionError):
-        return bool(client.ping())
-    return False
+        end(self._process)
 
 
 @pytest.fixture(params=BROKERS)
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
-    try:
-        command = BROKERS[request.param]()
-    except NoRealRedisError as error:
-        pytest.skip(str(error))
-    made = Broker(command, tmp_path)
+    made = Broker(BROKERS[request.param](), tmp_path)
     made.start()
     yield made
     made.kill()
