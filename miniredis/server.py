@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import redis.asyncio
 
     from .engine.environment import Dial
+    from .outlets import Loop
 
 __all__ = ["LoopChoice", "Server", "StoppedWhileLoadingError", "serve"]
 
@@ -221,7 +222,7 @@ class Server(Handle, Inspected):
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
 
-    async def _run(self, loops: list[PollLoop | StreamLoop], task_status: Started) -> None:
+    async def _run(self, loops: list[Loop], task_status: Started) -> None:
         leave_to_parent_on_fork(self._runner)
         has_started = False
         trouble: Exception | None = None
@@ -245,7 +246,7 @@ class Server(Handle, Inspected):
             raise StoppedWhileLoadingError
 
     @contextlib.asynccontextmanager
-    async def _serving(self, loops: list[PollLoop | StreamLoop]) -> AsyncIterator[trio.Nursery]:
+    async def _serving(self, loops: list[Loop]) -> AsyncIterator[trio.Nursery]:
         """Serves clients meanwhile; at the end they get their last replies before the loops end."""
         clients = trio.CancelScope(shield=True)
 
@@ -355,11 +356,11 @@ async def run_server(
 
 def new_loops(
     choice: LoopChoice, runner: TickRunner, listeners: list[Listener], *, alone: bool
-) -> list[PollLoop | StreamLoop]:
+) -> list[Loop]:
     """The loops of the listeners: those for TLS have one of streams, since Trio does the TLS."""
     plain = [each for each in listeners if not each.tls]
     secured = [each for each in listeners if each.tls]
     if choice == "streams" or (choice is None and not has_poller()):
         return [StreamLoop(runner, listeners)]
-    loops: list[PollLoop | StreamLoop] = [PollLoop(runner, plain, alone=alone and not secured)]
+    loops: list[Loop] = [PollLoop(runner, plain, alone=alone and not secured)]
     return [*loops, StreamLoop(runner, secured)] if secured else loops

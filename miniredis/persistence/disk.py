@@ -150,14 +150,16 @@ class Disk:
 
     def replace(self, path: Path, content: Iterable[bytes], temporary: Path) -> None:
         """Writes a file so that it holds either what it held before or all of this, whatever happens."""
-        file = self.create(temporary)
         try:
-            for piece in content:
-                file.write(piece)
-            file.sync()
-        finally:
-            file.close()
-        self.rename(temporary, path)
+            with contextlib.closing(self.create(temporary)) as file:
+                for piece in content:
+                    file.write(piece)
+                file.sync()
+            self.rename(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):  # it may not have come to be
+                self.remove(temporary)
+            raise
         self.sync_folder(path.parent)
 
     def lock(self, folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,10 +101,9 @@ class Journal:
         self._log.warning(
             "%s ends in the middle of what was never answered: it is cut to its first %d bytes", path, size
         )
-        file = self._disk.append(path)
-        file.truncate(size)
-        file.sync()
-        file.close()
+        with contextlib.closing(self._disk.append(path)) as file:
+            file.truncate(size)
+            file.sync()
 
     def _open(self) -> None:
         files, disk = self._files, self._disk
@@ -262,14 +262,13 @@ class Journal:
         Raises:
             OSError: the disk fails.
         """
-        self._rewriting.abandon()
-        try:
+        with contextlib.ExitStack() as whatever_fails:
+            whatever_fails.callback(self._files.close)
+            if self._increments.last is not None:
+                whatever_fails.callback(self._increments.last.close)
+            self._rewriting.abandon()
             if self._increments.awaits_base and is_end:
                 self._write_first_base()
-            if self._increments.last is not None:
-                self._increments.last.close()
-        finally:
-            self._files.close()
 
     def _write_first_base(self) -> None:
         """Does what the child was to do."""

@@ -6,7 +6,6 @@ leaves the file as it was before.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
@@ -30,9 +29,6 @@ class FileSystem(Protocol):
 
     def replace(self, path: Path, content: Iterable[bytes], temporary: Path) -> None:
         """Writes a file so that it holds what it held before or all of this, whatever happens."""
-
-    def remove(self, path: Path) -> None:
-        """Removes a file."""
 
     def open(self, path: Path) -> InputFile:
         """Opens a file to read it."""
@@ -64,13 +60,7 @@ def save_file(disk: FileSystem, path: Path, engine: Engine, check: Callable[[], 
         position=engine.replication.position(),
         note_keys=note_keys,
     )
-    unfinished = temporary(path, os.getpid())
-    try:
-        disk.replace(path, checked(blocks, check), unfinished)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            disk.remove(unfinished)
-        raise
+    disk.replace(path, checked(blocks, check), temporary(path, os.getpid()))
 
 
 def checked(blocks: Iterable[bytes], check: Callable[[], None]) -> Iterator[bytes]:

@@ -94,11 +94,10 @@ class Rewriting:
         self._log.info("rewriting the append-only file")
 
     def _write(self) -> None:
-        file = self._disk.create(temporary(self._folder, os.getpid()))
-        for piece in base_of(self._engine):
-            file.write(piece)
-        file.sync()
-        file.close()
+        with contextlib.closing(self._disk.create(temporary(self._folder, os.getpid()))) as file:
+            for piece in base_of(self._engine):
+                file.write(piece)
+            file.sync()
 
     def _child_is_over(self, failure: str) -> None:
         self._later(partial(self._end, failure))

@@ -1,4 +1,4 @@
-"""The interfaces that ``TickRunner`` calls: an outlet for each client, and the loop that serves sockets."""
+"""Interfaces: an outlet for each client, and the loops that serve sockets."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ class Outlet(Protocol):
 
 class Loop(Protocol):
     """Moves bytes between sockets and the engine, on the server's own thread."""
+
+    async def run(self) -> None:
+        """Serves clients until it is cancelled."""
+
+    def close(self) -> None:
+        """Closes its descriptors, after all clients are disconnected; also where ``run`` never began."""
 
     def read_arrived(self) -> None:
         """Runs all requests that have arrived."""

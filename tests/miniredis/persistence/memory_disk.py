@@ -98,6 +98,7 @@ class MemoryFile(File):
     def __init__(self, inode: Inode, disk: MemoryDisk) -> None:
         self.inode, self._disk = inode, disk
         self.size = len(inode.data)
+        disk.open_files.append(self)
 
     def write(self, data: bytes | memoryview) -> None:
         def half() -> None:
@@ -120,6 +121,7 @@ class MemoryFile(File):
         self.size = size
 
     def close(self) -> None:
+        self._disk.open_files.remove(self)  # also where it fails, as on Linux
         self._disk.step("close")
 
 
@@ -143,9 +145,11 @@ class MemoryDisk(Disk):
     Attributes:
         steps: the operations so far, by name.
         plan: called before each operation with its number and name; raises what it is to fail with.
+        open_files: those that are written.
     """
 
     def __init__(self) -> None:
+        self.open_files: list[MemoryFile] = []
         self._entries: dict[Path, Inode] = {}
         self._durable: dict[Path, Inode] = {}
         self._changes: list[

@@ -182,6 +182,7 @@ def test_without_always_a_server_that_was_stopped_has_kept_what_it_answered(
             work.do(disk, appendfsync="no")
         except OSError:
             continue  # it did not start
+        assert not disk.open_files, when
         said |= work.said
         disk.lose_power(number)
         work.check(disk, f"{when}, at {disk.steps[-1]}")

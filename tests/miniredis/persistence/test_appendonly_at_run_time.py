@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -163,17 +164,36 @@ def test_without_a_child_it_is_refused_and_nothing_has_changed() -> None:
     assert found_in(disk) == OLD
 
 
-def test_a_server_that_stops_before_the_first_base_is_there_writes_it_itself() -> None:
-    class Slow(InThisProcess):
-        def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
-            super().__init__(work, lambda _: None)
+class Slow(InThisProcess):
+    """It has not ended yet when the server stops."""
 
+    def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
+        super().__init__(work, lambda _: None)
+
+
+def test_a_server_that_stops_before_the_first_base_is_there_writes_it_itself() -> None:
     disk = old_disk()
     server = TurnedOn(disk, Slow)
     server.push()
     assert not server.has_base
     server.journal.close()
     assert found_in(disk) == list(range(11))
+
+
+@pytest.mark.parametrize("operation", ["create", "write", "sync", "rename", "sync folder", "close"])
+def test_a_server_that_cannot_write_the_first_base_when_it_stops_closes_all_and_ends_its_thread(
+    operation: str,
+) -> None:
+    disk, threads = old_disk(), set(threading.enumerate())
+    server = TurnedOn(disk, Slow)
+    server.ask("CONFIG", "SET", "appendfsync", "everysec")
+    server.push()
+    assert set(threading.enumerate()) > threads
+    disk.plan = failing_once(operation, 1)
+    with pytest.raises(OSError, match="No space left"):
+        server.journal.close()
+    assert not disk.open_files
+    assert set(threading.enumerate()) == threads
 
 
 # On both servers

@@ -24,6 +24,7 @@ import miniredis
 from conformance.targets.processes import end, free_port
 from conformance.wire import encode
 from miniredis.engine import Instant
+from miniredis.journal.disk import Disk
 
 from ...waiting import PATIENCE, until
 
@@ -88,6 +89,22 @@ def length_in(folder: Path) -> int:
     """How many elements a server finds that starts with a folder."""
     with miniredis.start(appendonly="yes", dir=folder) as server, server.client() as client:
         return int(client.llen("l"))
+
+
+@pytest.mark.parametrize("operation", ["File.write", "File.sync", "File.close", "Disk.rename"])
+def test_a_file_that_cannot_be_replaced_stays_as_it_is_and_nothing_is_left_beside_it(
+    operation: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, temporary = folder / "users.acl", folder / "temporary"
+    path.write_bytes(b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"miniredis.journal.disk.{operation}", fail)
+    with pytest.raises(OSError, match="No space left"):
+        Disk().replace(path, [b"new"], temporary)
+    assert {each.name: each.read_bytes() for each in folder.iterdir()} == {"users.acl": b"old"}
 
 
 # The folder
