@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from typing import Any
-
-import trio
+from typing import TYPE_CHECKING
 
 from .arguments import DirectiveValue, check_loop, checked_config
-from .clock import ClockChoice, TrioClock, chosen
+from .clock import ClockChoice, chosen
 from .engine import Engine
+from .launch import Launch
 from .server import LoopChoice, Server, serve
 
-__all__ = ["EmbeddedServer", "Launch", "start"]
+if TYPE_CHECKING:
+    from .listeners import Listener
+    from .tick_runner import TickRunner
+
+__all__ = ["EmbeddedServer", "start"]
 
 
 class EmbeddedServer(Server):
@@ -24,7 +25,9 @@ class EmbeddedServer(Server):
     ``stop``, or leaving its ``with`` block, ends the server and its thread.
     """
 
-    _thread: threading.Thread
+    def __init__(self, runner: TickRunner, listeners: list[Listener]) -> None:
+        super().__init__(runner, listeners)
+        self._thread = threading.current_thread()
 
     def stop(self) -> None:
         """Closes all connections and stops listening; waits until the thread has ended.
@@ -91,55 +94,15 @@ def start(
     """
     check_loop("start", loop)
     config = checked_config("start", directives, engine=engine, version=version)
-    launch = Launch(config=None if engine else config, engine=engine, clock=chosen(clock), loop=loop)
-    launch.begin()
-    try:
-        return launch.server.result()
-    except BaseException:
-        launch.thread.join()
-        raise
-
-
-class Launch:
-    """A server that begins on a thread of its own, and what became of it, for threads that wait for it.
-
-    Args:
-        when_over: called on the thread at its end, also if the server did not start.
-        options: those of ``serve``.
-
-    Attributes:
-        server: the handle as soon as clients can connect, or why there is none.
-        thread: the server's.
-    """
-
-    def __init__(self, when_over: Callable[[], object] = lambda: None, **options: Any) -> None:
-        self.server: Future[EmbeddedServer] = Future()
-        self.thread = threading.Thread(target=self._run, name="miniredis", daemon=True)
-        self._when_over = when_over
-        options = {"alone": True, "handle": EmbeddedServer, **options}
-        self._serve = partial(serve, **options, task_status=self)
-
-    def begin(self) -> None:
-        """Begins the thread."""
-        self.thread.start()
-
-    def started(self, server: EmbeddedServer) -> None:
-        """Clients can connect."""
-        server._thread = self.thread
-        self.server.set_result(server)
-
-    def _run(self) -> None:
-        fault = None
-        try:
-            trio.run(self._serve, clock=TrioClock())
-        except BaseException as error:
-            fault = error
-        self._when_over()  # first, so that who hears why there is no server can begin another one
-        if fault is not None:
-            self._tell(fault)
-
-    def _tell(self, fault: BaseException) -> None:
-        if not self.server.done():
-            self.server.set_exception(fault)
-        elif fault is not self.server.result().failure:  # of that the log tells
-            raise fault
+    launch: Launch[EmbeddedServer] = Launch(
+        partial(
+            serve,
+            config=None if engine else config,
+            engine=engine,
+            clock=chosen(clock),
+            loop=loop,
+            alone=True,
+            handle=EmbeddedServer,
+        )
+    )
+    return launch.run()

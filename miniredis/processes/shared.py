@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..arguments import checked_config, make_directory
 from ..clock import Machine
-from ..embedded import EmbeddedServer, Launch
+from ..embedded import EmbeddedServer
+from ..launch import Launch
 from ..persistence.disk import release
+from ..server import serve
 
 if TYPE_CHECKING:
     from ..network.listeners import Listener
@@ -147,12 +149,12 @@ class Waiter:
         self.check()
         time.sleep(TURN)
 
-    def wait_for(self, launch: Launch) -> None:
+    def wait_for(self, launch: Launch[SharedServer]) -> None:
         """Waits until a server of this process has started, however long it loads; raises why it did not."""
-        while not wait([launch.server], TICK).done:
+        while not wait([launch.started_with], TICK).done:
             self.heard()
             self.check()
-        launch.server.result()
+        launch.started_with.result()
 
 
 def asked(path: str, request: bytes, waiter: Waiter) -> bytes:
@@ -182,15 +184,15 @@ class Servers:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._launches: dict[Path, Launch] = {}
+        self._launches: dict[Path, Launch[SharedServer]] = {}
         self._files: dict[Path, int] = {}
         self._folders: dict[Path, int] = {}
 
-    def of(self, folder: Path) -> Launch | None:
+    def of(self, folder: Path) -> Launch[SharedServer] | None:
         """The server of this process for a directory, if there is one."""
         return self._launches.get(folder)
 
-    def begin(self, folder: Path, path: str, appendfsync: str) -> Launch | None:
+    def begin(self, folder: Path, path: str, appendfsync: str) -> Launch[SharedServer] | None:
         """Begins to start a server, unless there is one; None if another process has the directory."""
         with self._lock:
             if folder not in self._launches:
@@ -200,10 +202,11 @@ class Servers:
                     self._files[folder] = locked(folder / LOCK)
                 except BlockingIOError:
                     return None
-                launch = Launch(partial(self._end, folder), config=config, handle=SharedServer)
+                program = partial(serve, config=config, alone=True, handle=SharedServer)
+                launch: Launch[SharedServer] = Launch(program, when_over=partial(self._end, folder))
                 self._launches[folder] = launch
                 try:
-                    launch.begin()
+                    launch.thread.start()
                 except RuntimeError as error:  # the process is about to end
                     self._end(folder)
                     raise OSError(errno.ECANCELED, str(error), str(folder)) from None
@@ -217,8 +220,8 @@ class Servers:
     def stop(self) -> None:
         """Stops those that have started; returns when other processes can have their directories."""
         for launch in tuple(self._launches.values()):
-            if launch.server.done() and launch.server.exception() is None:
-                launch.server.result().stop()
+            if launch.started_with.done() and launch.started_with.exception() is None:
+                launch.started_with.result().stop()
 
     def folder(self, path: Path) -> int:
         """A descriptor of a directory, which stays open."""

@@ -250,7 +250,7 @@ class Cluster(Group[ClusterNode]):
         assert engine.cluster is not None
         if node.has_run:
             engine.cluster.join(node.membership.topology, node.member)
-        elif self._has_begun.done():
+        elif self._has_begun:
             node.member = engine.cluster.node
             engine.cluster.join(Topology.without_slots(node.member, self), node.member)
         else:

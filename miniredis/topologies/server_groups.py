@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
@@ -16,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 import trio
 
 from ..arguments import DirectiveValue, Seconds, as_microseconds, check_loop, checked_config, kind
-from ..clock import ClockChoice, TrioClock, chosen, time_until
+from ..clock import ClockChoice, chosen, time_until
 from ..engine import Engine
 from ..environment import dial
 from ..inprocess.local import LocalSocket
+from ..launch import Launch
 from ..server import LoopChoice, Server, run_server
 from ..ticks.tick_runner import advance_together
 
@@ -153,8 +153,8 @@ class Group(Generic[Member]):
         self._nursery: trio.Nursery
         self._token: trio.lowlevel.TrioToken
         self._end = trio.Event()
-        self._has_begun: Future[None] = Future()
-        self._thread = threading.Thread(target=self._run, name=f"miniredis {self.caller}", daemon=True)
+        self._has_begun = False  # or failed to
+        self._launch: Launch[None] = Launch(self._serve, f"miniredis {self.caller}")
 
     def wait_for_replicas(self) -> None:
         """Waits until each replica has all that its primary has, as far as both are up.
@@ -196,8 +196,8 @@ class Group(Generic[Member]):
             self._token.run_sync_soon(self._end.set)
         except trio.RunFinishedError:
             return
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        if threading.current_thread() is not self._launch.thread:
+            self._launch.thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -239,23 +239,11 @@ class Group(Generic[Member]):
 
     def begin(self) -> Self:
         """Starts all servers; returns when clients can connect."""
-        self._thread.start()
-        try:
-            self._has_begun.result()
-        except BaseException:
-            self._thread.join()
-            raise
+        self._launch.run()
         return self
 
-    def _run(self) -> None:
-        try:
-            trio.run(self._serve, clock=TrioClock())
-        except BaseException as error:
-            if self._has_begun.done():
-                raise
-            self._has_begun.set_exception(error)
-
-    async def _serve(self) -> None:
+    async def _serve(self, task_status: Launch[None]) -> None:
+        trouble: Exception | None = None
         self._token = trio.lowlevel.current_trio_token()
         async with trio.open_nursery() as self._nursery:
             try:
@@ -263,16 +251,19 @@ class Group(Generic[Member]):
                     await self._start(server)
                 await self._form()
                 await self._catch_up()
-            except Exception as error:  # told here: the nursery would put it into an exception group
-                self._has_begun.set_exception(error)
-            else:
-                self._has_begun.set_result(None)
+            except Exception as error:  # raised below: the nursery would put it into an exception group
+                trouble = error
+            self._has_begun = True
+            if trouble is None:
+                task_status.started(None)
                 await self._end.wait()
                 for server in self._servers:
                     if server.master is not None:  # first, so that none looks for its master
                         server.end()
                         await server.ended.wait()
             self._nursery.cancel_scope.cancel()
+        if trouble is not None:
+            raise trouble
 
     async def _start(self, server: Member) -> None:
         options = self._options(server)
@@ -305,7 +296,7 @@ class Group(Generic[Member]):
                 task_status=task_status,
             )
         except OSError:
-            if not self._has_begun.done() or not has_started:
+            if not self._has_begun or not has_started:
                 raise  # else its log tells of it, and the others go on
         finally:
             if has_started:

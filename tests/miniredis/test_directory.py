@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,11 @@ import redis
 
 import miniredis
 from miniredis.arguments import checked_config
-from miniredis.embedded import Launch
+from miniredis.launch import Launch
 from miniredis.processes.shared import FAREWELL, LOCK, SERVERS, SOCKET, locked
 from pressure.connections import error_replies
 from tests.forks import open_in
-from tests.waiting import PATIENCE, until
+from tests.waiting import until
 
 KEPT = {"appendonly": "yes", "appendfsync": "always"}
 NOT_KEPT = {"appendonly": "no", "appendfsync": "everysec"}
@@ -120,10 +121,12 @@ def test_a_start_that_fails_is_told_to_everybody_and_tried_again(folder: Path) -
 def test_a_start_that_fails_is_over_before_anybody_hears_of_it(tmp_path: Path) -> None:
     config = checked_config("start", {"unixsocket": str(tmp_path / "no folder" / "socket"), "port": 0})
     was_told: list[bool] = []
-    launch = Launch(lambda: was_told.append(launch.server.done()), config=config)
-    launch.begin()
+    launch: Launch[miniredis.Server] = Launch(
+        partial(miniredis.serve, config=config),
+        when_over=lambda: was_told.append(launch.started_with.done()),
+    )
     with pytest.raises(OSError, match="no folder"):
-        launch.server.result(PATIENCE)
+        launch.run()
     assert was_told == [False]
 
 
