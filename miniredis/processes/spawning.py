@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -136,6 +137,7 @@ class Child:
         self._calls = 0
         self._pid = os.getpid()
         self._forgotten: list[int] = []
+        self._is_in_message = False
         with theirs:
             self._process = start_python(theirs.fileno())
         leave_to_parent_on_fork(self)
@@ -167,18 +169,32 @@ class Child:
         self._calls += 1
         forgotten, self._forgotten = self._forgotten, []
         call = RemoteCall(self._calls, forgotten, about, name, arguments, options or {})
+        message = pickle.dumps(call)
         number = 0
         try:
-            self._channel.send(call)
-            if patience is not None and not self._channel.poll(patience):
-                self._process.kill()
+            self._transfer(lambda: self._channel.send_bytes(message))
             while number != call.number:  # another one is of a call that was interrupted
-                number, reply, error = self._channel.recv()
+                if not self._channel.poll(patience):
+                    self._process.kill()
+                number, reply, error = self._transfer(self._channel.recv)
         except (EOFError, OSError):
             raise RuntimeError(HAS_STOPPED) from None
         if error is not None:
             raise error
         return reply
+
+    def _transfer(self, move: Callable[[], Any]) -> Any:
+        """Sends or receives a whole message; ends the process where it cannot: half of one comes next."""
+        if self._is_in_message:
+            raise BrokenPipeError
+        self._is_in_message = True
+        try:
+            moved = move()
+            self._is_in_message = False
+        finally:
+            if self._is_in_message:
+                self._process.kill()
+        return moved
 
     def forget(self, number: int) -> None:
         """Lets an object of the child go, with the next call."""
@@ -190,7 +206,7 @@ class Child:
         In a process that was forked from the one that has started it, this does nothing.
         """
         failure = None
-        if os.getpid() != self._pid or self._channel.closed:
+        if os.getpid() != self._pid:
             return failure
         if not self._lock.acquire(timeout=PATIENCE):  # another thread's call is still waiting
             self._process.kill()
@@ -198,14 +214,14 @@ class Child:
         try:
             with contextlib.suppress(RuntimeError):
                 failure = self._call(CALL_SERVER, "stop", patience=PATIENCE)
-            self._channel.close()
+            self._channel.close()  # the process ends then
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(PATIENCE)
         finally:
-            self._lock.release()
-        try:
-            self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._channel.close()
+            self._process.kill()  # unless it is gone: it does not end, or a signal has interrupted this
             self._process.wait()
+            self._lock.release()
         return failure
 
     def leave_to_parent(self) -> None:

@@ -42,3 +42,46 @@ start().stop()
 @pytest.mark.parametrize("function", ["start", "cluster", "sentinel"])
 def test_an_interrupt_while_servers_start_ends_them(function: str) -> None:
     assert printed_by(STARTING, function) == "1 True\n"
+
+
+SPAWNED = """
+import os, sys
+from multiprocessing.connection import Connection
+import miniredis
+
+def interrupted(move):
+    def interrupt(channel, *given):
+        setattr(Connection, name, move)
+        if name == "_send":
+            given = [bytes(given[0])[:-1]]
+        if name != "_poll":
+            move(channel, *given)
+        raise KeyboardInterrupt
+    return interrupt
+
+name = sys.argv[1]
+miniredis.spawn().stop()
+before = os.listdir("/proc/self/fd")
+server = miniredis.spawn()
+setattr(Connection, name, interrupted(getattr(Connection, name)))
+try:
+    server.connected_clients()
+except KeyboardInterrupt:
+    pass
+try:
+    print(server.connected_clients())
+except RuntimeError as error:
+    print(error)
+server.stop()
+print(os.path.exists(f"/proc/{server.pid}"), os.listdir("/proc/self/fd") == before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "then"),
+    [("_poll", "[]"), ("_recv", "the server has stopped"), ("_send", "the server has stopped")],
+)
+def test_an_interrupt_in_a_call_of_a_spawned_server_ends_it_only_in_the_middle_of_a_message(
+    operation: str, then: str
+) -> None:
+    assert printed_by(SPAWNED, operation) == f"{then}\nFalse True\n"
