@@ -11,10 +11,11 @@ from .clock import ClockChoice, chosen
 from .engine import Engine
 from .launch import Launch
 from .server import LoopChoice, Server, serve
+from .ticks.tick_runner import holds
 
 if TYPE_CHECKING:
-    from .listeners import Listener
-    from .tick_runner import TickRunner
+    from .network.listeners import Listener
+    from .ticks.tick_runner import TickRunner
 
 __all__ = ["EmbeddedServer", "start"]
 
@@ -33,10 +34,11 @@ class EmbeddedServer(Server):
         """Closes all connections and stops listening; waits until the thread has ended.
 
         Its sockets and the file of its Unix socket are gone then. May be called from any thread, and more
-        than once.
+        than once. In a signal handler that has interrupted a command of ``client()``, it does not wait: the
+        server stops after that command.
         """
         super().stop()
-        if threading.current_thread() is not self._thread:
+        if threading.current_thread() is not self._thread and not holds(self._runner.lock):
             self._thread.join()
 
 

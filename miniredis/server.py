@@ -34,13 +34,13 @@ from .persistence.damage import DamagedFileError
 from .replication.link import MasterLink
 from .testing.fault_handles import Faults
 from .testing.inspection import Inspected
-from .ticks.tick_runner import TickRunner
+from .ticks.tick_runner import TickRunner, check_can_wait
 
 if TYPE_CHECKING:
     import redis.asyncio
 
     from .engine.environment import Dial
-    from .outlets import Loop
+    from .ticks.outlets import Loop
 
 __all__ = ["LoopChoice", "Server", "StoppedWhileLoadingError", "serve"]
 
@@ -130,10 +130,12 @@ class Server(Handle, Inspected):
         Raises:
             TypeError: ``seconds`` is neither a number nor a timedelta.
             ValueError: ``seconds`` is negative, too large, or NaN: time cannot be moved back.
-            RuntimeError: the server has stopped, or runs in the process that this one was forked from.
+            RuntimeError: the server has stopped, or runs in the process that this one was forked from; or a
+                signal handler called this in the middle of a command.
         """
         microseconds = as_microseconds(seconds)
         self._runner.check_is_here()
+        check_can_wait(self._runner.lock)
         if self._runner.is_own_thread:
             self._advance(microseconds)
             return

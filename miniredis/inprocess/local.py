@@ -299,6 +299,8 @@ class LocalSocket(LocalClient):
     def _await(self, timeout: float | None) -> bool:
         if self._is_ready() or timeout == 0:
             return self._is_ready()
+        if self._runner.in_tick:
+            raise RuntimeError(RE_ENTRANT)
         if self._runner.is_own_thread:
             raise RuntimeError(WAITS_FOR_ITSELF)
         return self._arrived.wait_for(self._is_ready, timeout)

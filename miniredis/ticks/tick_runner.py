@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..persistence.journal import Journal
     from .outlets import Loop, Outlet
 
-__all__ = ["PARENTS", "RE_ENTRANT", "TickRunner", "advance_together"]
+__all__ = ["PARENTS", "RE_ENTRANT", "TickRunner", "advance_together", "check_can_wait", "holds"]
 
 What = TypeVar("What")
 Answer = TypeVar("Answer")
@@ -280,8 +280,13 @@ class TickRunner:
 
         Returns:
             Whether it holds; False also once the server has stopped.
+
+        Raises:
+            RuntimeError: the caller is re-entrant.
         """
         with self.lock:
+            if self.in_tick:
+                raise RuntimeError(RE_ENTRANT)
             self._observers += 1
             try:
                 self._ticked.wait_for(lambda: not self.is_open or condition(), seconds)
@@ -541,6 +546,21 @@ class TickRunner:
         self.files.leave_to_parent()
         for loop in self.loops:
             loop.leave_to_parent()
+
+
+def holds(lock: threading.RLock) -> bool:
+    """Whether this thread has a lock: in a signal handler, it may have interrupted what uses the engine."""
+    try:
+        threading.Condition(lock).notify(0)
+    except RuntimeError:
+        return False
+    return True
+
+
+def check_can_wait(lock: threading.RLock) -> None:
+    """Raises ``RuntimeError`` where this thread would wait for another one, which waits for the lock."""
+    if holds(lock):
+        raise RuntimeError(RE_ENTRANT)
 
 
 def advance_together(clock: Clock, runners: Sequence[TickRunner], microseconds: int) -> None:

@@ -21,7 +21,7 @@ from ..environment import dial
 from ..inprocess.local import LocalSocket
 from ..launch import Launch
 from ..server import LoopChoice, Server, run_server
-from ..ticks.tick_runner import advance_together
+from ..ticks.tick_runner import advance_together, check_can_wait, holds
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -80,8 +80,11 @@ class GroupedServer(Server):
         self.group.fast_forward(seconds)
 
     def stop(self) -> None:
-        """Ends this server at once, as the group's ``kill``."""
-        self.group.kill(self)
+        """Ends this server at once, as the group's ``kill``; in a signal handler, as ``Group.stop``."""
+        if holds(self._runner.lock):
+            self.end()
+        else:
+            self.group.kill(self)
 
     # For its group
 
@@ -191,12 +194,15 @@ class Group(Generic[Member]):
         self.fast_forward(time_until("set_time", moment, self.now))
 
     def stop(self) -> None:
-        """Stops all servers; returns when all sockets are closed. May be called more than once."""
+        """Stops all servers; returns when all sockets are closed. May be called more than once.
+
+        In a signal handler that has interrupted a command of ``client()``, it does not wait for that.
+        """
         try:
             self._token.run_sync_soon(self._end.set)
         except trio.RunFinishedError:
             return
-        if threading.current_thread() is not self._launch.thread:
+        if threading.current_thread() is not self._launch.thread and not holds(self._lock):
             self._launch.thread.join()
 
     def __enter__(self) -> Self:
@@ -232,6 +238,7 @@ class Group(Generic[Member]):
     # On its own thread
 
     def _call(self, act: Callable[..., Awaitable[T]], *args: Any) -> T:
+        check_can_wait(self._lock)
         try:
             return trio.from_thread.run(act, *args, trio_token=self._token)
         except (trio.RunFinishedError, trio.Cancelled):

@@ -20,7 +20,7 @@ def printed_by(program: str, *words: str) -> str:
 STARTING = """
 import os, signal, sys, threading
 import miniredis, trio
-from miniredis.tick_runner import TickRunner
+from miniredis.ticks.tick_runner import TickRunner
 
 async def load_for_ever(_):
     os.kill(os.getpid(), signal.SIGINT)
@@ -50,12 +50,12 @@ from multiprocessing.connection import Connection
 import miniredis
 
 def interrupted(move):
-    def interrupt(channel, *given):
+    def interrupt(channel, what):
+        if name == "_recv" and what == 4:
+            return move(channel, what)  # the length of the message
         setattr(Connection, name, move)
-        if name == "_send":
-            given = [bytes(given[0])[:-1]]
         if name != "_poll":
-            move(channel, *given)
+            move(channel, what - 1 if name == "_recv" else bytes(what)[:-1])
         raise KeyboardInterrupt
     return interrupt
 
@@ -85,3 +85,66 @@ def test_an_interrupt_in_a_call_of_a_spawned_server_ends_it_only_in_the_middle_o
     operation: str, then: str
 ) -> None:
     assert printed_by(SPAWNED, operation) == f"{then}\nFalse True\n"
+
+
+HANDLER = """
+import contextlib, signal, sys, threading
+import miniredis, redis
+
+start, use, moment = sys.argv[1:]
+handle = getattr(miniredis, start)()
+server = handle.nodes[0] if start == "cluster" else handle
+client, waiter = server.client(), server.client().pubsub(ignore_subscribe_messages=True)
+client.ping()
+waiter.subscribe("news")
+waiter.get_message()
+runner = server._runner
+begin = runner.begin_tick
+
+def interrupt(*_):
+    try:
+        eval(use)
+    except RuntimeError as error:
+        print("in the middle of a command" in str(error))
+    else:
+        print("returned")
+
+def interrupted():
+    runner.begin_tick = begin
+    if moment == "before":
+        signal.raise_signal(signal.SIGUSR1)
+    now = begin()
+    if moment == "in it":
+        signal.raise_signal(signal.SIGUSR1)
+    return now
+
+signal.signal(signal.SIGUSR1, interrupt)
+runner.begin_tick = interrupted
+with contextlib.suppress(redis.ConnectionError):  # the server may have stopped by now
+    client.ping()
+handle.stop()
+print(threading.active_count())
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "in it"])
+@pytest.mark.parametrize(
+    ("start", "use", "outcome"),
+    [
+        ("start", "server.stop()", "returned"),
+        ("start", "server.fast_forward(1)", "True"),
+        ("cluster", "handle.stop()", "returned"),
+        ("cluster", "server.stop()", "returned"),
+        ("cluster", "server.fast_forward(1)", "True"),
+        ("cluster", "handle.wait_for_replicas()", "True"),
+    ],
+)
+def test_a_signal_handler_in_the_middle_of_a_command_stops_the_server_and_waits_for_nothing(
+    start: str, use: str, outcome: str, moment: str
+) -> None:
+    assert printed_by(HANDLER, start, use, moment) == f"{outcome}\n1\n"
+
+
+@pytest.mark.parametrize("use", ["waiter.parse_response()", "server.wait_until(lambda: False)"])
+def test_a_signal_handler_in_the_middle_of_a_command_cannot_wait_for_another_one(use: str) -> None:
+    assert printed_by(HANDLER, "start", use, "in it") == "True\n1\n"

@@ -24,7 +24,7 @@ import miniredis
 from conformance.targets.processes import end, free_port
 from conformance.wire import encode
 from miniredis.engine import Instant
-from miniredis.journal.disk import Disk
+from miniredis.persistence.disk import Disk
 
 from ...waiting import PATIENCE, until
 
@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_is_and_nothing_is_left_besid
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(f"miniredis.journal.disk.{operation}", fail)
+    monkeypatch.setattr(f"miniredis.persistence.disk.{operation}", fail)
     with pytest.raises(OSError, match="No space left"):
         Disk().replace(path, [b"new"], temporary)
     assert {each.name: each.read_bytes() for each in folder.iterdir()} == {"users.acl": b"old"}
