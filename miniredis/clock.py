@@ -25,9 +25,11 @@ __all__ = [
     "FollowingClock",
     "HeldClock",
     "Machine",
+    "MockedClock",
     "RealClock",
     "TrioClock",
     "chosen",
+    "chosen_in_run",
     "time_until",
 ]
 
@@ -131,6 +133,28 @@ class FollowingClock(RealClock):
         self._wall = lambda: time.time_ns()  # what ``time`` has at the moment
 
 
+class MockedClock:
+    """The time of a ``trio.testing.MockClock``, from the machine's time at the start of the server.
+
+    Args:
+        source: that clock.
+    """
+
+    stands_still = False
+
+    def __init__(self, source: trio.abc.Clock) -> None:
+        self._source, self._start, self._ahead = source, RealClock().now(), -source.current_time()
+
+    def now(self) -> Instant:
+        """The current time."""
+        passed = round((self._source.current_time() + self._ahead) * 1_000_000)
+        return Instant(self._start.wall + passed, self._start.monotonic + passed)
+
+    def advance(self, microseconds: int) -> None:
+        """Moves the time of the server forward; that of the clock stays."""
+        self._ahead += microseconds / 1_000_000
+
+
 class HeldClock:
     """A clock that stands still until it is told to move: for a server, by ``server.fast_forward``.
 
@@ -187,6 +211,14 @@ def chosen(clock: ClockChoice) -> Clock:
     if not all(hasattr(clock, name) for name in ("now", "advance", "stands_still")):
         raise TypeError(f"clock must be {EXPECTED}, not {kind(clock)}{HOW_TO_BEGIN}")
     return clock
+
+
+def chosen_in_run(clock: ClockChoice) -> Clock:
+    """As ``chosen``; None is the ``MockClock`` of the Trio program that runs here, if it has one."""
+    source, testing = trio.lowlevel.current_clock(), sys.modules.get("trio.testing")
+    if clock is None and testing is not None and isinstance(source, testing.MockClock):
+        return MockedClock(source)
+    return chosen(clock)
 
 
 def time_until(caller: str, moment: dt.datetime, now: dt.datetime) -> dt.timedelta:

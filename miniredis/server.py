@@ -21,7 +21,7 @@ from .arguments import (
     checked_config,
     kind,
 )
-from .clock import Clock, ClockChoice, chosen
+from .clock import Clock, ClockChoice, chosen_in_run
 from .engine import Config, ConfigurationError, Engine
 from .environment import dial, this_process
 from .handle import Handle, Place
@@ -296,9 +296,9 @@ async def serve(
     Args:
         config: all directives at once, instead of ``directives``; its port is 6379 by default.
         engine: an engine that you made yourself, which brings its own ``config``.
-        clock: where the server's time comes from. None: the machine's clocks. ``"held"``: a clock that
-            stands still until ``server.fast_forward(seconds)``. ``HeldClock(...)``: the same, from a time of
-            your choice.
+        clock: where the server's time comes from. None: the machine's clocks, or the ``MockClock`` on which
+            the Trio program runs. ``"held"``: a clock that stands still until
+            ``server.fast_forward(seconds)``. ``HeldClock(...)``: the same, from a time of your choice.
         loop: how the server waits for its clients. ``"poll"``: one task for all sockets, the faster one.
             ``"streams"``: a task for each client. None: ``"poll"`` where the platform has epoll or kqueue.
         alone: whether nothing else runs in this Trio program. If so, the server may keep the thread for 10
@@ -319,7 +319,7 @@ async def serve(
     """
     check_is_trio()
     check_loop("serve", loop)
-    time_source = chosen(clock)
+    time_source = chosen_in_run(clock)
     config = checked_config("serve", directives, config, engine, version)
     await run_server(
         config,

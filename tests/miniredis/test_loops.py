@@ -164,16 +164,23 @@ def test_clients_can_connect_over_memory_streams_and_tls(pair: Pair) -> None:
     trio.run(main)
 
 
-def test_a_memory_stream_works_with_trios_mock_clock() -> None:
-    """Nothing of it needs a real clock: a minute of waiting takes no time."""
-
+def test_an_hour_takes_no_time_with_trios_mock_clock() -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             server = await nursery.start(miniredis.serve)
             here, there = trio.testing.memory_stream_pair()
             nursery.start_soon(server.serve_stream, there)
-            await here.send_all(b"PING\r\n")
-            assert await receive(here, 7) == b"+PONG\r\n"
+            began, now = trio.current_time(), server.now
+            await here.send_all(b"SET k v EX 5400\r\nBLPOP empty 3600\r\n")
+            with trio.fail_after(7200):
+                assert await receive(here, 10) == b"+OK\r\n*-1\r\n"
+            assert trio.current_time() - began == pytest.approx(3600)
+            assert (server.now - now).total_seconds() == pytest.approx(3600)
+            with server.client() as client:
+                server.fast_forward(1750)
+                assert client.get("k") == b"v"
+                await trio.sleep(60)
+                assert client.get("k") is None
             nursery.cancel_scope.cancel()
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
