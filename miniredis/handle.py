@@ -13,10 +13,10 @@ from .clock import time_until
 if TYPE_CHECKING:
     from .arguments import Seconds
 
-__all__ = ["Handle", "Place"]
+__all__ = ["Handle", "ServerAddress"]
 
 
-class Place(NamedTuple):
+class ServerAddress(NamedTuple):
     """Where a server listens.
 
     Attributes:
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 class Handle:
     """A running server. ``stop``, or leaving its ``with`` block, ends it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServerAddress) -> None:
         self.host, self.port, self.tls_port, self.unixsocket = place
 
     @property

@@ -24,7 +24,7 @@ from .arguments import (
 from .clock import Clock, ClockChoice, chosen_in_run
 from .engine import Config, ConfigurationError, Engine
 from .environment import dial, this_process
-from .handle import Handle, Place
+from .handle import Handle, ServerAddress
 from .network.forks import leave_to_parent_on_fork
 from .network.listeners import Listener, listening
 from .network.poll_loop import PollLoop
@@ -80,7 +80,7 @@ class Server(Handle, Inspected):
         host, port = (tcp.reachable_host, tcp.port) if tcp else ("", 0)
         tls_port = next((each.port for each in listeners if each.tls), 0)
         unixsocket = next((each.host for each in listeners if each.is_unix), "")
-        super().__init__(Place(host, port, tls_port, unixsocket))
+        super().__init__(ServerAddress(host, port, tls_port, unixsocket))
         self.faults = Faults(runner)
         self._runner = runner
         self._token = trio.lowlevel.current_trio_token()

@@ -32,7 +32,7 @@ from pressure.methods.consuming import ConsumeMethods
 from pressure.methods.joining import UnfinishedTasks
 from pressure.methods.lifecycle import LifecycleMethods
 from pressure.methods.methods import method
-from pressure.protocol import Context, Deadline, Operation, Server
+from pressure.protocol import Context, Deadline, Operation, ServerFacts
 from pressure.sync.flavour import Synchronous
 
 
@@ -124,7 +124,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
             max_connections=max_connections,
         )
         keys = Keys.of(name, where.prefix)
-        server, lease = Server(scripts=scripts), lease_of(lease)
+        server, lease = ServerFacts(scripts=scripts), lease_of(lease)
         self._context = Context(keys, time.monotonic, SLICE, server, lease, heal=heal)
         self._codec = codec_of(codec)
         self._unfinished = UnfinishedTasks()

@@ -17,7 +17,7 @@ from .statistics.statistics import monitor_line
 if TYPE_CHECKING:
     from .clients.session import Session
     from .instant import Instant
-    from .rdb.loading import Progress
+    from .rdb.loading import LoadProgress
 
 __all__ = ["Conditions", "Pause", "PausedBy"]
 
@@ -71,7 +71,7 @@ class Conditions:
     """
 
     def __init__(self) -> None:
-        self.loading: Progress | None = None
+        self.loading: LoadProgress | None = None
         self.pause: Pause | None = None
         self._pauses: dict[PausedBy, Pause] = {}
         self.postponed: dict[Session, None] = {}
@@ -122,7 +122,7 @@ class Conditions:
         self.is_replica, self.is_read_only, self.is_stale = is_replica, is_read_only, is_stale
         self._changed()
 
-    def load(self, progress: Progress | None) -> None:
+    def load(self, progress: LoadProgress | None) -> None:
         """Sets the progress of loading; None ends it."""
         self.loading = progress
         self._changed()

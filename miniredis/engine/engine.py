@@ -25,7 +25,7 @@ from .config import Config
 from .declarations.registry import table_of
 from .effects.effects import Effects
 from .effects.propagation import as_restores
-from .effects.recording import Recording
+from .effects.recording import EffectReaders
 from .effects.replay import NEVER
 from .environment import Environment
 from .faults.fault_rules import FaultRules
@@ -48,7 +48,7 @@ from .timers import Timers
 from .values.packing import Packing
 
 if TYPE_CHECKING:
-    from .rdb.loading import Progress
+    from .rdb.loading import LoadProgress
     from .sentinels import Sentinel
 
 __all__ = ["Engine"]
@@ -104,7 +104,7 @@ class Engine:
         self.rules = FaultRules(self.conditions)
         self.trickles = Trickles(self)
         self.effects: Effects | None = None  # nobody reads them
-        self.recording = Recording(self)
+        self.recording = EffectReaders(self)
         self.scripts = Scripts(self)
         self.libraries = Libraries(self)
         self.shutdown_requested = False
@@ -423,7 +423,7 @@ class Engine:
                 self.unblocked.append(session)
         self.keep_keys_or_not()
 
-    def set_progress(self, progress: Progress | None) -> None:
+    def set_progress(self, progress: LoadProgress | None) -> None:
         """The server loads its data, or has loaded them: None."""
         self.conditions.load(progress)
         self.keep_keys_or_not()

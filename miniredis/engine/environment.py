@@ -102,7 +102,7 @@ class LinkInterface(Protocol):
         """Logs a warning."""
 
 
-class Connection(Protocol):
+class PeerConnection(Protocol):
     """A connection to another server, as MIGRATE uses it; its methods raise ``OSError``."""
 
     def sendall(self, data: bytes, /) -> object:
@@ -115,7 +115,7 @@ class Connection(Protocol):
         """Closes it."""
 
 
-Dial: TypeAlias = Callable[[str, int, float], Connection]
+Dial: TypeAlias = Callable[[str, int, float], PeerConnection]
 
 BeginSnapshot: TypeAlias = Callable[
     [Callable[[], Iterable[bytes]], Callable[[bytes | None], None]], Callable[[], None] | None

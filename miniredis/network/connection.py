@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..ticks.tick_runner import TickRunner
     from .pollers import Poller
 
-__all__ = ["Connection", "Source"]
+__all__ = ["ClientConnection", "Source"]
 
 LARGEST_READ: Final = 1024 * 1024
 """The most bytes that a tick reads from one client while a large argument arrives.
@@ -40,7 +40,7 @@ class Source(Protocol):
         """Handles the poller's events for the descriptor; called with the lock held."""
 
 
-class Connection:
+class ClientConnection:
     """One client of the poll loop.
 
     Args:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from ..clock import Machine
-from .connection import Connection, Source
+from .connection import ClientConnection, Source
 from .descriptors import PAUSE, Rejection, Spare
 from .forks import close_copy
 from .listeners import addresses_of
@@ -134,7 +134,7 @@ class PollLoop:
             accepted.close()
             return
 
-        connection = Connection(accepted, session, runner, self._sources, self._poller)
+        connection = ClientConnection(accepted, session, runner, self._sources, self._poller)
         runner.attach(session, connection)
         self._sources[descriptor] = connection
         self._poller.add(descriptor, READ)

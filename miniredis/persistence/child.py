@@ -31,7 +31,7 @@ EVERY: Final = 1.0
 """Seconds between two times that the child tells how far it is."""
 
 
-class Progress:
+class ChildProgress:
     """How far a child is, in memory that both processes share."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Progress:
         self._numbers[0], self._numbers[2] = private_memory(), Machine.monotonic()
 
 
-OWN: Final[list[Progress]] = []
+OWN: Final[list[ChildProgress]] = []
 """In a child: its own progress."""
 
 
@@ -96,7 +96,7 @@ class Child:
     fork_microseconds = 0
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
-        self.progress = Progress()
+        self.progress = ChildProgress()
         self._outcome, tell = os.pipe()
         began = Machine.perf_counter_ns()
         try:
@@ -146,7 +146,7 @@ def fork() -> int:
     return os.fork()
 
 
-def do_and_exit(work: Callable[[], None], tell: int, progress: Progress) -> None:
+def do_and_exit(work: Callable[[], None], tell: int, progress: ChildProgress) -> None:
     try:
         signal.set_wakeup_fd(-1)
         OWN[:] = [progress]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..engine.effects.replay import BadEffectError, Replay
-from ..engine.rdb.loading import BadSnapshotError, Progress, load_in_steps
+from ..engine.rdb.loading import BadSnapshotError, LoadProgress, load_in_steps
 from ..engine.rdb.reader import FileReader
 from .damage import DamagedFileError
 from .frames import BadFrameError, TornFrameError, batches, size_of
@@ -60,7 +60,7 @@ def load(
     for path in paths:
         if not disk.exists(path):
             raise DamagedFileError(path, "the file is named in the manifest, and is not there")
-    progress = Progress(engine.now.wall // 1_000_000, sum(map(disk.size, paths)), stops_time=True)
+    progress = LoadProgress(engine.now.wall // 1_000_000, sum(map(disk.size, paths)), stops_time=True)
     torn = {}
     replay = Replay(engine)
     engine.set_progress(progress)
@@ -120,7 +120,7 @@ def check_may_be_cut(path: Path, whole: int, engine: Engine, *, is_last: bool) -
 
 
 def load_file(
-    disk: Disk, path: Path, replay: Replay, engine: Engine, progress: Progress
+    disk: Disk, path: Path, replay: Replay, engine: Engine, progress: LoadProgress
 ) -> Generator[None, None, tuple[int, int]]:
     """Does again what stands in a file; returns its size, and how much of it is whole."""
     with disk.open(path) as file:
@@ -151,7 +151,7 @@ def load_file(
 
 
 def load_snapshot(
-    reader: FileReader, path: Path, engine: Engine, progress: Progress
+    reader: FileReader, path: Path, engine: Engine, progress: LoadProgress
 ) -> Generator[None, None, None]:
     """Takes in the snapshot that a file is, or begins with."""
     try:

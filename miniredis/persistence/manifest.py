@@ -12,7 +12,7 @@ from typing import Final
 
 from ..engine.protocol.requests import split_arguments
 
-__all__ = ["Manifest", "ManifestError", "Part"]
+__all__ = ["FileEntry", "Manifest", "ManifestError"]
 
 BASE: Final = "b"
 INCREMENT: Final = "i"
@@ -25,7 +25,7 @@ class ManifestError(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
+class FileEntry:
     """One file.
 
     Attributes:
@@ -52,9 +52,9 @@ class Manifest:
         history: files that are replaced, and not removed yet.
     """
 
-    base: Part | None = None
-    increments: tuple[Part, ...] = ()
-    history: tuple[Part, ...] = field(default=())
+    base: FileEntry | None = None
+    increments: tuple[FileEntry, ...] = ()
+    history: tuple[FileEntry, ...] = field(default=())
 
     def __str__(self) -> str:
         lines = [self.base.line(BASE)] if self.base else []
@@ -71,7 +71,7 @@ class Manifest:
         """
         if not text:
             raise ManifestError("Empty AOF manifest")
-        parts: dict[str, list[Part]] = {BASE: [], INCREMENT: [], HISTORY: []}
+        parts: dict[str, list[FileEntry]] = {BASE: [], INCREMENT: [], HISTORY: []}
         for number, line in enumerate(StringIO(text, newline="\n"), 1):
             try:
                 if not line.startswith("#"):
@@ -87,17 +87,17 @@ class Manifest:
     @classmethod
     def of_old_file(cls, name: str) -> Manifest:
         """The manifest of what was one file, as up to Redis 6: it is the base."""
-        return cls(Part(name, 1))
+        return cls(FileEntry(name, 1))
 
     @property
-    def files(self) -> tuple[Part, ...]:
+    def files(self) -> tuple[FileEntry, ...]:
         """What is to be read at the start, in this order."""
         return (*((self.base,) if self.base else ()), *self.increments)
 
     def with_increment(self, name: str, *, skipped: int = 0) -> Manifest:
         """With one more increment, of an append-only file of some name; so many numbers are left out."""
         number = skipped + (self.increments[-1].number + 1 if self.increments else 1)
-        return replace(self, increments=(*self.increments, Part(f"{name}.{number}.incr.aof", number)))
+        return replace(self, increments=(*self.increments, FileEntry(f"{name}.{number}.incr.aof", number)))
 
     def with_base(self, name: str, *, ending: str, skipped: int = 0, is_all: bool = False) -> Manifest:
         """With a new base; the old one and all increments but the last become history.
@@ -111,14 +111,14 @@ class Manifest:
         number = skipped + (self.base.number + 1 if self.base else 1)
         last = () if is_all else self.increments[-1:]
         old = (*((self.base,) if self.base else ()), *self.increments[: len(self.increments) - len(last)])
-        return Manifest(Part(f"{name}.{number}.base.{ending}", number), last, (*self.history, *old))
+        return Manifest(FileEntry(f"{name}.{number}.base.{ending}", number), last, (*self.history, *old))
 
     def without_history(self) -> Manifest:
         """Once these files are removed."""
         return replace(self, history=())
 
 
-def part_of(line: str) -> tuple[str, Part]:
+def part_of(line: str) -> tuple[str, FileEntry]:
     """What a line says: the type, and the file."""
     if not line.endswith("\n") or len(line) > LONGEST_LINE or "\0" in line:  # which would end it for Redis
         raise ManifestError("The AOF manifest file contains too long line")
@@ -135,10 +135,10 @@ def part_of(line: str) -> tuple[str, Part]:
     is_number = number.isascii() and number.isdigit() and int(number)
     if not name or not is_number or kind not in {BASE, INCREMENT, HISTORY}:
         raise ManifestError("Invalid AOF manifest file format")
-    return kind, Part(name, int(number))
+    return kind, FileEntry(name, int(number))
 
 
-def check_order(parts: dict[str, list[Part]]) -> None:
+def check_order(parts: dict[str, list[FileEntry]]) -> None:
     if len(parts[BASE]) > 1:
         raise ManifestError("Found duplicate base file information")
     increments = parts[INCREMENT]

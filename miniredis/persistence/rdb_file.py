@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..engine.rdb import snapshot
-from ..engine.rdb.loading import BadSnapshotError, Loaded, Progress, load_in_steps
+from ..engine.rdb.loading import BadSnapshotError, Loaded, LoadProgress, load_in_steps
 from ..engine.rdb.reader import FileReader
 from .child import note_keys
 from .damage import DamagedFileError
@@ -81,7 +81,7 @@ def load_file(disk: FileSystem, path: Path, engine: Engine) -> Generator[None, N
         file = disk.open(path)
     except FileNotFoundError:
         return None
-    progress = Progress(engine.now.wall // 1_000_000, file.size)
+    progress = LoadProgress(engine.now.wall // 1_000_000, file.size)
     engine.set_progress(progress)
     try:
         return (

@@ -101,7 +101,7 @@ def join(
     folder = Path(directory).resolve()
     make_directory(folder, 0o700)
     path = socket_path(folder)
-    waiter = Waiter(folder, timeout, tick)
+    waiter = JoinDeadline(folder, timeout, tick)
     launch = SERVERS.of(folder)
     while True:
         if launch is not None:
@@ -120,7 +120,7 @@ def join(
         waiter.wait()
 
 
-class Waiter:
+class JoinDeadline:
     """How long a call of ``join`` waits for another process."""
 
     def __init__(self, folder: Path, timeout: float, tick: Callable[[], object]) -> None:
@@ -157,7 +157,7 @@ class Waiter:
         launch.started_with.result()
 
 
-def asked(path: str, request: bytes, waiter: Waiter) -> bytes:
+def asked(path: str, request: bytes, waiter: JoinDeadline) -> bytes:
     """What a server answers; nothing if there is none."""
     with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(*NOT_SERVED):
         client.settimeout(TICK)

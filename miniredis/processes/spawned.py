@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from ..embedded import EmbeddedServer, start
-from ..handle import Place
+from ..handle import ServerAddress
 from ..recordings import Recording
 from ..testing.fault_handles import Rule
 from ..testing.inspection import Snapshot
@@ -56,10 +56,10 @@ class CallServer:
         """Starts the server: the first call."""
         return start(**options)
 
-    def place(self) -> Place:
+    def place(self) -> ServerAddress:
         """Where it listens."""
         server = self._objects[SERVER]
-        return Place(server.host, server.port, server.tls_port, server.unixsocket)
+        return ServerAddress(server.host, server.port, server.tls_port, server.unixsocket)
 
     def password(self) -> str:
         """What its clients have to give."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from ..arguments import DirectiveValue, Seconds, check_loop, checked_config
 from ..clock import ClockChoice, HeldClock, chosen
-from ..handle import Place
+from ..handle import ServerAddress
 from ..network.forks import leave_to_parent_on_fork
 from ..recordings import Call, Recording
 from ..testing.assertions import Assertions
@@ -115,7 +115,7 @@ def spawn(
     checked_config("spawn", directives, version=version)
     if not isinstance(chosen(clock), HeldClock) and clock is not None:
         raise ValueError("clock must be 'held', a miniredis.HeldClock or None: a process has its own time")
-    child = Child()
+    child = ServerProcess()
     try:
         child.call(CALL_SERVER, "start", clock=clock, loop=loop, version=version, **directives)
         return SpawnedServer(child)
@@ -124,7 +124,7 @@ def spawn(
         raise
 
 
-class Child:
+class ServerProcess:
     """The process of a server; threads may share it."""
 
     def __init__(self) -> None:
@@ -248,7 +248,7 @@ def start_python(descriptor: int) -> subprocess.Popen[bytes]:
 class RemoteRule(Rule):
     """A ``Rule`` of a server in another process."""
 
-    def __init__(self, child: Child, reference: Reference) -> None:
+    def __init__(self, child: ServerProcess, reference: Reference) -> None:
         self._child, self._number = child, reference.number
 
     @property
@@ -273,7 +273,7 @@ class RemoteRule(Rule):
 class RemoteFaults(Faults):
     """The ``Faults`` of a server in another process."""
 
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: ServerProcess) -> None:
         self._child = child
 
     def add(self, *, then: Fault | str, **conditions: Any) -> Rule:
@@ -291,7 +291,7 @@ class RemoteFaults(Faults):
 class RemoteRecording(Recording):
     """A ``Recording`` of a server in another process; it keeps the calls once it is stopped."""
 
-    def __init__(self, child: Child, reference: Reference) -> None:
+    def __init__(self, child: ServerProcess, reference: Reference) -> None:
         self._child, self._number = child, reference.number
         self._kept: list[Call] | None = None
 
@@ -318,7 +318,7 @@ class RemoteRecording(Recording):
 class RemoteSnapshot(Snapshot):
     """A ``Snapshot`` that stays in the process of its server, and can be restored there only."""
 
-    def __init__(self, child: Child, reference: Reference) -> None:
+    def __init__(self, child: ServerProcess, reference: Reference) -> None:
         self.child, self.number = child, reference.number
         weakref.finalize(self, child.forget, reference.number)
 
@@ -334,8 +334,8 @@ class SpawnedServer(RemoteServer, Assertions):
         faults: what goes wrong on demand: rules for requests; see ``miniredis.faults``.
     """
 
-    def __init__(self, child: Child) -> None:
-        super().__init__(Place(*child.call(CALL_SERVER, "place")))
+    def __init__(self, child: ServerProcess) -> None:
+        super().__init__(ServerAddress(*child.call(CALL_SERVER, "place")))
         self.pid = child.pid
         self.faults: Faults = RemoteFaults(child)
         self._child = child

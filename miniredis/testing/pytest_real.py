@@ -18,7 +18,7 @@ import redis
 
 from conformance.targets import NotInstalledError, Target, target_named
 
-from ..handle import Place
+from ..handle import ServerAddress
 from ..processes.remote import RemoteServer
 from .assertions import Assertions
 from .contents import Entry
@@ -129,7 +129,7 @@ class RealServer(RemoteServer, Assertions):
     """
 
     def __init__(self, address: Address) -> None:
-        super().__init__(Place(address.host, address.port, 0, ""))
+        super().__init__(ServerAddress(address.host, address.port, 0, ""))
         self.address = address
         self._own = self.client()
 

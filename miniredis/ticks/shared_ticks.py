@@ -38,7 +38,7 @@ class TickInterruptedError(Exception):
     """The thread that ran a tick for others was interrupted; what they wanted may have been done or not."""
 
 
-class Part:
+class TickRequest:
     """What one thread wants to be done in a tick.
 
     Args:
@@ -88,7 +88,7 @@ class SharedTicks:
 
     def __init__(self, lock: threading.RLock, run_tick: Callable[[], None]) -> None:
         self._lock, self._run_tick = lock, run_tick
-        self.waiting: deque[Part] = deque()
+        self.waiting: deque[TickRequest] = deque()
         self._is_next = threading.Lock()  # held by the thread that waits for the runner's lock for all others
         self._threads: set[int] = set()  # that wait here
 
@@ -104,7 +104,7 @@ class SharedTicks:
             raise RuntimeError(RE_ENTRANT)
         self._threads.add(me)
         try:
-            part = Part(act)
+            part = TickRequest(act)
             self.waiting.append(part)
             if not self._run_if_free():
                 part.wait(AT_FIRST)
@@ -124,7 +124,7 @@ class SharedTicks:
             self._run_with_lock()
         return is_free
 
-    def _wait_for_lock(self, part: Part) -> None:
+    def _wait_for_lock(self, part: TickRequest) -> None:
         """Runs such a tick once another thread gives up the lock; or waits, if a third one waits for that."""
         if not self._is_next.acquire(blocking=False):
             part.wait(PATIENCE)
@@ -144,7 +144,7 @@ class SharedTicks:
 
     def run(self, now: Instant, end_tick: Callable[[Instant], None]) -> None:
         """Runs all parts that wait at the end of a tick, and lets their threads go on after it."""
-        begun: list[Part] = []
+        begun: list[TickRequest] = []
         is_whole = False
         try:
             while self.waiting:

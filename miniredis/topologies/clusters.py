@@ -22,7 +22,7 @@ from ..logs import log
 from ..server import LoopChoice
 from .cluster_nodes import ClusterNode
 from .failure_schedules import FailureSchedule
-from .server_groups import Group, check_counts
+from .server_groups import ServerGroup, check_counts
 from .slot_moves import SlotMove
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "cluster"]
 
 
-class Cluster(Group[ClusterNode]):
+class Cluster(ServerGroup[ClusterNode]):
     """A running cluster. ``stop``, or leaving its ``with`` block, stops all nodes.
 
     All methods may be called from any thread.

@@ -12,7 +12,7 @@ from ..engine import Engine
 from ..engine.replication.upstream import Address
 from ..engine.sentinels import Event, Peer, Sentinel, Watched, reconfigure
 from ..server import LoopChoice
-from .server_groups import Group, GroupedServer, check_counts
+from .server_groups import GroupedServer, ServerGroup, check_counts
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,7 +46,7 @@ class WatchedServer(GroupedServer):
         return self.primary
 
 
-class Sentinels(Group[WatchedServer]):
+class Sentinels(ServerGroup[WatchedServer]):
     """A running primary with replicas and sentinels. ``stop``, or leaving its ``with`` block, stops all.
 
     All methods may be called from any thread.

@@ -1,6 +1,6 @@
 """Several servers in one Trio program on one thread, which share a lock and a clock.
 
-``Group`` starts, kills and restarts them; ``clusters.py`` and ``sentinels.py`` say what they are.
+``ServerGroup`` starts, kills and restarts them; ``clusters.py`` and ``sentinels.py`` say what they are.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..engine import Instant
-    from ..engine.environment import Connection
+    from ..engine.environment import PeerConnection
     from ..network.listeners import Listener
     from ..ticks.tick_runner import TickRunner
 
-__all__ = ["Group", "GroupedServer", "check_counts"]
+__all__ = ["GroupedServer", "ServerGroup", "check_counts"]
 
 T = TypeVar("T")
 Member = TypeVar("Member", bound="GroupedServer")
@@ -57,9 +57,9 @@ class GroupedServer(Server):
         number: its place in the group.
     """
 
-    group: Group[Any]
+    group: ServerGroup[Any]
 
-    def __init__(self, group: Group[Any], number: int) -> None:
+    def __init__(self, group: ServerGroup[Any], number: int) -> None:
         self.group = group
         self.number = number
         self.has_run = False
@@ -128,7 +128,7 @@ class GroupedServer(Server):
             loop.read_arrived()
 
 
-class Group(Generic[Member]):
+class ServerGroup(Generic[Member]):
     """Some running servers. ``stop``, or leaving the ``with`` block, stops all of them.
 
     All methods may be called from any thread.
@@ -336,7 +336,7 @@ class Group(Generic[Member]):
                 server.runner.advance(0)
         await self._catch_up()
 
-    def _dial(self, host: str, port: int, seconds: float) -> Connection:
+    def _dial(self, host: str, port: int, seconds: float) -> PeerConnection:
         """A connection to a server: those of the group answer at once, on the thread of the caller."""
         for server in self._servers:
             if server.is_up and server.port == port and host in {server.host, "localhost"}:

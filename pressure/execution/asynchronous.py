@@ -24,7 +24,7 @@ from pressure.execution.lease import LeaseRenewer
 from pressure.execution.polling import poll_interval
 from pressure.keys import QueueKeys
 from pressure.methods.flavour import Flavour, noted_in
-from pressure.methods.methods import Block, Call, CallbackOperation, Form, NextBlock
+from pressure.methods.methods import Block, CallbackOperation, Form, MethodCall, NextBlock
 from pressure.protocol.operation import Batch, Operation, Reply, Wait
 from pressure.sync.flavour import Synchronous
 
@@ -97,13 +97,13 @@ class Asynchronous(Flavour):
                 result: T = stop.value
                 return result
             try:
-                answer = await (self._call(step) if isinstance(step, Call) else self._run(step))
+                answer = await (self._call(step) if isinstance(step, MethodCall) else self._run(step))
             except BaseException as error:
                 advance = partial(operation.throw, error)
             else:
                 advance = partial(operation.send, answer)
 
-    async def _call(self, call: Call) -> Any:
+    async def _call(self, call: MethodCall) -> Any:
         async with contextlib.AsyncExitStack() as stack:
             if call.heartbeat is not None:
                 await stack.enter_async_context(self._heartbeats(call.heartbeat, call.every))

@@ -21,7 +21,7 @@ from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.connections.settings import SLICE
 from pressure.keys import as_bytes, hash_tag
 from pressure.methods.methods import Methods
-from pressure.protocol.operation import Deadline, Server
+from pressure.protocol.operation import Deadline, ServerFacts
 from pressure.text import printable
 
 _RESERVED: Final = re.compile(
@@ -91,7 +91,7 @@ class KindContext:
     """
 
     keys: KindKeys
-    server: Server = field(default_factory=Server)
+    server: ServerFacts = field(default_factory=ServerFacts)
     clock: Callable[[], float] = time.monotonic
     slice: float = SLICE
     kind_check: KindCheck | None = None
@@ -180,7 +180,7 @@ class Kind(Methods, Generic[V]):
         check_name(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
         self._context = KindContext(
-            KindKeys(name, (main,)), Server(scripts=scripts), kind_check=KindCheck(self._kind)
+            KindKeys(name, (main,)), ServerFacts(scripts=scripts), kind_check=KindCheck(self._kind)
         )
         self._item_codec = ItemCodec(codec_of(codec), envelope)
 

@@ -122,7 +122,7 @@ NextBlock: TypeAlias = Callable[[], Block[T]]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MethodCall:
     """A call of a function of the user's; with coroutines, of a coroutine function.
 
     Attributes:
@@ -139,7 +139,7 @@ class Call:
 
 
 #: Operations and calls, one after the other; errors are thrown into it.
-CallbackOperation: TypeAlias = Generator[Operation[Any] | Call, Any, T]
+CallbackOperation: TypeAlias = Generator[Operation[Any] | MethodCall, Any, T]
 
 
 def method(define: Callable[Concatenate[S, P], Operation[T]]) -> Definition[P, T, Coro[T]]:

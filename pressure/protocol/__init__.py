@@ -25,7 +25,7 @@ from pressure.protocol.operation import (
     Operation,
     Pause,
     Reply,
-    Server,
+    ServerFacts,
     Step,
     Wait,
 )
@@ -44,7 +44,7 @@ __all__ = [
     "Pause",
     "Received",
     "Reply",
-    "Server",
+    "ServerFacts",
     "Settlement",
     "Stats",
     "Step",

@@ -99,7 +99,7 @@ class Observation:
 
 
 @dataclass(slots=True)
-class Server:
+class ServerFacts:
     """What a queue object has learned about the server and the queue.
 
     Attributes:
@@ -133,7 +133,7 @@ class Context:
     keys: Keys
     clock: Callable[[], float]
     slice: float = 1.0
-    server: Server = field(default_factory=Server)
+    server: ServerFacts = field(default_factory=ServerFacts)
     lease: float | None = None
     holds: Holds = HOLDS
     heal: bool = True

@@ -1,9 +1,9 @@
 """Operations by Lua scripts: one round trip if nothing has to be waited for.
 
 A script that the server does not know is sent whole (EVAL). A server that refuses scripts (no such command,
-or no permission) is not asked again (``Server.scripts``). A value of more than ``MOST_BYTES`` is not passed
-to a script, which would need memory for a second copy. In these cases each function here returns None, and
-plain commands do the same work.
+or no permission) is not asked again (``ServerFacts.scripts``). A value of more than ``MOST_BYTES`` is not
+passed to a script, which would need memory for a second copy. In these cases each function here returns None,
+and plain commands do the same work.
 
 Rules:
     - A script that finds the role held changes nothing. A script that finds no room, or no value, keeps the
@@ -20,7 +20,7 @@ from typing import Final
 from pressure.errors import ServerReplyError
 from pressure.protocol.healing import heal
 from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script, ScriptReply
-from pressure.protocol.operation import Batch, Context, Deadline, Operation, Reply, Server, with_taken
+from pressure.protocol.operation import Batch, Context, Deadline, Operation, Reply, ServerFacts, with_taken
 from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
 from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
 from pressure.protocol.roles import holding, take_role
@@ -40,7 +40,11 @@ NO_SCRIPTS: Final = _Nothing()
 
 
 def eval_script(
-    server: Server, script: Script, keys: Sequence[bytes], *args: bytes | int, chunk: Sequence[bytes] = ()
+    server: ServerFacts,
+    script: Script,
+    keys: Sequence[bytes],
+    *args: bytes | int,
+    chunk: Sequence[bytes] = (),
 ) -> Operation[Reply]:
     """Run a script; ``NO_SCRIPTS`` if the server refuses scripts, or an argument is too long for one.
 

@@ -26,7 +26,7 @@ from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.operations import QueueState
 from pressure.protocol.commands import check
 from pressure.protocol.lua import Script
-from pressure.protocol.operation import Batch, Command, Operation, Pause, Reply, Server
+from pressure.protocol.operation import Batch, Command, Operation, Pause, Reply, ServerFacts
 from pressure.protocol.scripts import NO_SCRIPTS, eval_script
 from pressure.spark.lua import Step
 from pressure.spark.options import Options
@@ -65,7 +65,7 @@ class QueueServer:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.places: Places = places_of(options)
-        self._context = KindContext(self.places.keys, Server(scripts=True))
+        self._context = KindContext(self.places.keys, ServerFacts(scripts=True))
         self._driver = Driver(options.where, self.places.keys)
         self._backend: str | None = None
 

@@ -15,7 +15,7 @@ from pressure.errors import QueueClosedError, QueueEmptyError
 from pressure.execution.lease import ATTEMPTS, ThreadRenewer
 from pressure.keys import QueueKeys
 from pressure.methods.flavour import Flavour, Renewal, noted_in
-from pressure.methods.methods import Block, Call, CallbackOperation, Form, NextBlock
+from pressure.methods.methods import Block, CallbackOperation, Form, MethodCall, NextBlock
 from pressure.protocol.operation import Operation
 from pressure.sync.connection import Interrupt
 from pressure.sync.driver import Driver
@@ -92,13 +92,13 @@ class Synchronous(Flavour):
                 result: T = stop.value
                 return result
             try:
-                answer = self._call(step) if isinstance(step, Call) else self._run(step)
+                answer = self._call(step) if isinstance(step, MethodCall) else self._run(step)
             except BaseException as error:
                 advance = partial(operation.throw, error)
             else:
                 advance = partial(operation.send, answer)
 
-    def _call(self, call: Call) -> Any:
+    def _call(self, call: MethodCall) -> Any:
         with contextlib.ExitStack() as stack:
             if call.heartbeat is not None:
                 stack.enter_context(self._heartbeats(call.heartbeat, call.every))

@@ -16,7 +16,7 @@ from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, Scenario, read
 from conformance.wire import encode
 from miniredis.engine import Engine, Environment, Instant
-from miniredis.engine.values.groups import Group
+from miniredis.engine.values.groups import ConsumerGroup
 from miniredis.engine.values.hashes import HashValue
 from miniredis.engine.values.rqueues import RQueue
 from miniredis.engine.values.sets import SetValue
@@ -145,7 +145,7 @@ def content(value: Any) -> object:
             return value if isinstance(value, bytes | bytearray) else list(value)
 
 
-def given(group: Group) -> object:
+def given(group: ConsumerGroup) -> object:
     return group.last, [(number, each.consumer.name, each.count) for number, each in group.pending.walk()]
 
 

@@ -320,9 +320,8 @@ def test_a_wait_that_the_server_does_not_end_ends_by_itself_and_leaves_no_role_h
     async def nothing(*_: object) -> bool:
         return False
 
-    prefix = "" if flavour == "sync" else f"{flavour}."
     unblock = (lambda *_: False) if flavour == "sync" else nothing
-    monkeypatch.setattr(f"pressure.{prefix}driver.Driver.unblock", unblock)
+    monkeypatch.setattr(f"pressure.{flavour}.driver.Driver.unblock", unblock)
 
     async def main(queue: Any) -> None:
         await queue.create()

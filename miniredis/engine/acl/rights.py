@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMAND",
     "Denial",
-    "Kind",
+    "DenialKind",
     "denial",
     "dry_run_refusal",
     "may_use_all_keys",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class Kind(NamedTuple):
+class DenialKind(NamedTuple):
     """What a user may not do, in the words of each place that says so.
 
     Attributes:
@@ -50,21 +50,21 @@ class Kind(NamedTuple):
     in_script: bytes
 
 
-COMMAND: Final = Kind(
+COMMAND: Final = DenialKind(
     1,
     b"command",
     errors.no_command_right,
     b"no permission to execute the command or subcommand",
     b"run this command or subcommand",
 )
-KEY: Final = Kind(
+KEY: Final = DenialKind(
     2,
     b"key",
     errors.no_key_right,
     b"no permission to touch the specified keys",
     b"access at least one of the keys mentioned in the command arguments",
 )
-CHANNEL: Final = Kind(
+CHANNEL: Final = DenialKind(
     4,
     b"channel",
     errors.no_channel_right,
@@ -82,7 +82,7 @@ class Denial(NamedTuple):
         at: how many keys or channels of the request come before.
     """
 
-    kind: Kind
+    kind: DenialKind
     about: bytes
     at: int = 0
 

@@ -13,7 +13,7 @@ from .client_flags import MASTER, MONITORS, NO_EVICT, READS_REPLICA, REPLICA, WA
 from .publishing import CHANNELS, PATTERNS, SHARDS
 
 if TYPE_CHECKING:
-    from .publishing import Kind
+    from .publishing import SubscriptionKind
     from .session import Session
     from .tracking import Tracker
 
@@ -71,7 +71,7 @@ def tracking_letters(tracker: Tracker | None) -> bytes:
     return b"t" + b"R" * tracker.is_broken + b"B" * tracker.broadcasts
 
 
-def listening(kind: Kind) -> Callable[[Session], bytes]:
+def listening(kind: SubscriptionKind) -> Callable[[Session], bytes]:
     return lambda session: b"%d" % len(session.subscriptions.get(kind, ()))
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ..protocol.replies import Output
     from .session import Session
 
-__all__ = ["CHANNELS", "PATTERNS", "SHARDS", "Kind", "Publishing"]
+__all__ = ["CHANNELS", "PATTERNS", "SHARDS", "Publishing", "SubscriptionKind"]
 
 
-class Kind(NamedTuple):
+class SubscriptionKind(NamedTuple):
     """A kind of subscription, and the first words of its messages.
 
     Attributes:
@@ -35,9 +35,9 @@ class Kind(NamedTuple):
     message: bytes
 
 
-CHANNELS: Final = Kind(b"subscribe", b"unsubscribe", b"message")
-PATTERNS: Final = Kind(b"psubscribe", b"punsubscribe", b"pmessage")
-SHARDS: Final = Kind(b"ssubscribe", b"sunsubscribe", b"smessage")
+CHANNELS: Final = SubscriptionKind(b"subscribe", b"unsubscribe", b"message")
+PATTERNS: Final = SubscriptionKind(b"psubscribe", b"punsubscribe", b"pmessage")
+SHARDS: Final = SubscriptionKind(b"ssubscribe", b"sunsubscribe", b"smessage")
 
 COUNTED_WITH: Final = {
     CHANNELS: (CHANNELS, PATTERNS),
@@ -57,7 +57,7 @@ class Publishing:
     """
 
     def __init__(self) -> None:
-        self.listeners: dict[Kind, Listeners] = {CHANNELS: {}, PATTERNS: {}, SHARDS: {}}
+        self.listeners: dict[SubscriptionKind, Listeners] = {CHANNELS: {}, PATTERNS: {}, SHARDS: {}}
         self._fits: dict[
             bytes, Callable[[bytes], bool]
         ] = {}  # by pattern that has met a message, whether a channel matches it
@@ -69,7 +69,7 @@ class Publishing:
 
     # Subscribing
 
-    def begin(self, session: Session, kind: Kind, names: Iterable[bytes]) -> None:
+    def begin(self, session: Session, kind: SubscriptionKind, names: Iterable[bytes]) -> None:
         """Subscribes a client to those names to which it is not subscribed yet, and confirms each."""
         listeners = self.listeners[kind]
         subscribed = session.subscriptions.setdefault(kind, {})
@@ -81,14 +81,14 @@ class Publishing:
             subscribed[name] = None
             session.push(b"%b$%d\r\n%b\r\n:%d\r\n" % (head, len(name), name, others + len(subscribed)))
 
-    def end(self, session: Session, kind: Kind, names: Iterable[bytes]) -> None:
+    def end(self, session: Session, kind: SubscriptionKind, names: Iterable[bytes]) -> None:
         """Ends subscriptions, as far as there are any, and confirms each."""
         head = confirmation(session, kind.ends)
         for name in names:
             self._drop(session, kind, name)
             session.push(b"%b$%d\r\n%b\r\n:%d\r\n" % (head, len(name), name, count(session, kind)))
 
-    def end_all(self, session: Session, kind: Kind) -> None:
+    def end_all(self, session: Session, kind: SubscriptionKind) -> None:
         """Ends all subscriptions of a kind and confirms each; confirms once if there was none."""
         names = tuple(session.subscriptions.get(kind, ()))
         self.end(session, kind, names)
@@ -101,7 +101,7 @@ class Publishing:
             for name in tuple(names):
                 self._drop(session, kind, name)
 
-    def _drop(self, session: Session, kind: Kind, name: bytes) -> None:
+    def _drop(self, session: Session, kind: SubscriptionKind, name: bytes) -> None:
         names = session.subscriptions.get(kind, {})
         if name not in names:
             return
@@ -150,7 +150,7 @@ def confirmation(session: Session, word: bytes) -> bytes:
     return b"%b3\r\n$%d\r\n%b\r\n" % (b"*" if session.resp == 2 else b">", len(word), word)
 
 
-def count(session: Session, kind: Kind) -> int:
+def count(session: Session, kind: SubscriptionKind) -> int:
     """The number of subscriptions in a confirmation."""
     return sum(len(session.subscriptions.get(each, ())) for each in COUNTED_WITH[kind])
 

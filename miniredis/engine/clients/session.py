@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..protocol.errors import CommandError
     from ..protocol.requests import RequestParser
     from ..replication.replica import Replica
-    from .publishing import Kind
+    from .publishing import SubscriptionKind
     from .tracking import Tracker
 
 __all__ = ["Session", "Transaction", "serve_nobody"]
@@ -142,7 +142,7 @@ class Session:
         self.transaction: Transaction | None = None
         self.watched: set[tuple[int, bytes]] = set()
         self.waiter: Waiter | None = None
-        self.subscriptions: dict[Kind, dict[bytes, None]] = {}
+        self.subscriptions: dict[SubscriptionKind, dict[bytes, None]] = {}
         self.tracker: Tracker | None = None
         self.replica: Replica | None = None
         self.reached = 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..declarations.registry import Command
     from ..engine import Engine
     from ..keyspace.waiting import Waiter
-    from ..scripts.scripts import Run
+    from ..scripts.scripts import RunningScript
 
 __all__ = ["Membership", "check_not_in_cluster", "of_cluster"]
 
@@ -179,13 +179,13 @@ class Membership:
 
     # Scripts
 
-    def begin_script(self, run: Run) -> None:
+    def begin_script(self, run: RunningScript) -> None:
         """A script begins: the slot of the keys that its client named is its slot."""
         command = run.client.engine.commands.look_up(run.request)
         assert command is not None
         run.slot = next(map(key_slot, keys_in([(command, run.request)])), None)
 
-    def refuse_in_script(self, run: Run, command: Command, args: list[bytes]) -> bytes | None:
+    def refuse_in_script(self, run: RunningScript, command: Command, args: list[bytes]) -> bytes | None:
         """Why a command of a script cannot run here."""
         if run.client.must_obey:
             return None

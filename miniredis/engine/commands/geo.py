@@ -11,7 +11,7 @@ from ..numbers.doubles import read_double
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import NULL_ARRAY, DoubleText, Reply
-from ..values.geohash import Place, cell_at, distance, place_of, standard_text
+from ..values.geohash import Point, cell_at, distance, place_of, standard_text
 from .sorted_sets import put
 
 READ: Final = Keys(1, "RO access")
@@ -22,9 +22,9 @@ UNITS: Final = {b"M": 1.0, b"KM": 1000.0, b"FT": 0.3048, b"MI": 1609.34}
 UNIT: Final = "unit(M|KM|FT|MI)"
 
 
-def read_place(words: list[bytes]) -> Place:
+def read_place(words: list[bytes]) -> Point:
     """A longitude and a latitude, in degrees; raises ``CommandError`` outside the map."""
-    place = Place(*map(read_double, words))
+    place = Point(*map(read_double, words))
     if not place.is_on_the_map:
         raise CommandError(errors.off_the_map(*place))
     return place
@@ -37,7 +37,7 @@ def read_unit(word: bytes) -> float:
     return unit
 
 
-def coordinates(place: Place) -> list[DoubleText]:
+def coordinates(place: Point) -> list[DoubleText]:
     """A place as clients see it."""
     return [DoubleText(coordinate(degrees)) for degrees in place]
 

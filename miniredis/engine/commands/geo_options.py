@@ -11,7 +11,7 @@ from ..numbers.numbers import read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..values.geo_shapes import Box, Circle, Shape
-from ..values.geohash import Place, place_of
+from ..values.geohash import Point, place_of
 from ..values.sorted_sets import SortedSet
 from .geo import read_place, read_unit
 
@@ -20,7 +20,7 @@ __all__ = ["NEAREST_FIRST", "Options", "read_circle"]
 NEAREST_FIRST: Final = 1
 FARTHEST_FIRST: Final = -1
 
-MakeShape: TypeAlias = Callable[[Place], Shape]
+MakeShape: TypeAlias = Callable[[Point], Shape]
 """Makes the requested shape around a centre."""
 
 
@@ -67,7 +67,7 @@ class Options:
     may_store: bool = False
     target: bytes | None = None
     stores_distances: bool = False
-    centre: Place | None = None
+    centre: Point | None = None
     told_by: str = ""
     circle: MakeShape | None = None
     box: MakeShape | None = None

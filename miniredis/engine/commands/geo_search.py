@@ -10,7 +10,7 @@ from ..keyspace.keyspace import SORTED_SET
 from ..numbers.numbers import MAX, MIN
 from ..protocol.replies import Reply
 from ..values.geo_shapes import Shape, covering
-from ..values.geohash import Place, place_of
+from ..values.geohash import Point, place_of
 from ..values.partial_sort import partly_sorted
 from ..values.sorted_sets import Entry, SortedSet
 from .geo import UNIT, coordinates, distance_text
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     member: bytes
     score: float
     distance: float
-    place: Place
+    place: Point
 
 
 def run(session: Session, options: Options) -> Reply:

@@ -169,7 +169,7 @@ def decoded(text: bytearray) -> Reply:
     return b" ".join(map(shown, hyperloglog.runs(text)))
 
 
-def shown(run: hyperloglog.Run) -> bytes:
+def shown(run: hyperloglog.RegisterRun) -> bytes:
     if run.value:
         return b"v:%d,%d" % (run.value, run.length)
     return b"%b:%d" % (b"z" if run.size == 1 else b"Z", run.length)

@@ -17,7 +17,7 @@ from ..protocol.replies import OK, Reply, status
 from ..rdb.payload import dump
 
 if TYPE_CHECKING:
-    from ..environment import Connection
+    from ..environment import PeerConnection
 
 REDACTED: Final = b"(redacted)"
 
@@ -95,7 +95,7 @@ OPERANDS: Final = {b"COPY": 0, b"REPLACE": 0, b"AUTH": 1, b"AUTH2": 2, b"KEYS": 
 """How many arguments an option needs behind it, at least."""
 
 
-def dial(session: Session, host: bytes, port: bytes, seconds: float) -> Connection:
+def dial(session: Session, host: bytes, port: bytes, seconds: float) -> PeerConnection:
     """A connection to the other server."""
     connect = session.engine.environment.dial
     if connect is None:
@@ -109,7 +109,7 @@ def dial(session: Session, host: bytes, port: bytes, seconds: float) -> Connecti
 
 
 def send(
-    session: Session, connection: Connection, options: Options, database: int, keys: list[bytes]
+    session: Session, connection: PeerConnection, options: Options, database: int, keys: list[bytes]
 ) -> None:
     """Sends what makes the keys on the other server; removes from ``keys`` those that expire just now."""
     requests = [[b"AUTH", *options.credentials]] if options.credentials else []
@@ -137,7 +137,7 @@ def packed(request: list[bytes]) -> bytes:
 class Lines:
     """The replies of the other server, each of which is a line."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: PeerConnection) -> None:
         self._connection = connection
         self._read = bytearray()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..clients.client_flags import EXECUTING
-from ..clients.publishing import CHANNELS, PATTERNS, SHARDS, Kind
+from ..clients.publishing import CHANNELS, PATTERNS, SHARDS, SubscriptionKind
 from ..clients.session import Session
 from ..declarations.help import help_on
 from ..declarations.registry import Keys, command, container
@@ -19,13 +19,13 @@ SPEAKING: Final = "pubsub loading stale fast may_replicate"
 ASKING: Final = "pubsub loading stale"
 
 
-def begin(session: Session, kind: Kind, names: list[bytes]) -> Reply:
+def begin(session: Session, kind: SubscriptionKind, names: list[bytes]) -> Reply:
     """Subscribes to some names; sends a confirmation for each instead of a reply."""
     session.engine.notifier.publishing.begin(session, kind, names)
     return NO_REPLY
 
 
-def end(session: Session, kind: Kind, names: list[bytes]) -> Reply:
+def end(session: Session, kind: SubscriptionKind, names: list[bytes]) -> Reply:
     """Unsubscribes from some names, or from all if none is given."""
     publishing = session.engine.notifier.publishing
     if names:
@@ -118,7 +118,7 @@ def spublish(session: Session, args: list[bytes]) -> Reply:
 container("PUBSUB", -2, module=__name__, summary="Shows what clients subscribe to.", since="2.8.0")
 
 
-def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
+def names(session: Session, kind: SubscriptionKind, args: list[bytes]) -> Reply:
     """The names with subscribers that match a pattern."""
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"PUBSUB"))
@@ -126,7 +126,7 @@ def names(session: Session, kind: Kind, args: list[bytes]) -> Reply:
     return [name for name in session.engine.notifier.publishing.listeners[kind] if fits(name)]
 
 
-def numbers(session: Session, kind: Kind, channels: list[bytes]) -> Reply:
+def numbers(session: Session, kind: SubscriptionKind, channels: list[bytes]) -> Reply:
     """Some names, each followed by its number of subscribers."""
     listeners = session.engine.notifier.publishing.listeners[kind]
     return [part for name in channels for part in (name, len(listeners.get(name, ())))]

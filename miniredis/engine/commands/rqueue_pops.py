@@ -24,7 +24,7 @@ POPPED: Final = "RW access update"
 
 
 @dataclass(slots=True)
-class Wanted:
+class PopArguments:
     """The arguments of MQ.POP.
 
     Attributes:
@@ -71,7 +71,7 @@ def mq_pop(session: Session, args: list[bytes]) -> Reply:
 
 
 def take(
-    session: Session, db: Database, key: bytes, queue: RQueue, wanted: Wanted, count: int
+    session: Session, db: Database, key: bytes, queue: RQueue, wanted: PopArguments, count: int
 ) -> list[Reply]:
     """Delivers up to ``count`` messages of a queue that has some."""
     popped = queue.pop(count, session.engine.now.milliseconds)
@@ -84,9 +84,9 @@ def take(
 # Options
 
 
-def read_wanted(session: Session, args: list[bytes]) -> Wanted:
+def read_wanted(session: Session, args: list[bytes]) -> PopArguments:
     """Parses a request; raises ``CommandError``. The options come in any order, each at most once."""
-    wanted = Wanted(read_count(args[1]), [args[2]])
+    wanted = PopArguments(read_count(args[1]), [args[2]])
     left = dict(OPTIONS)
     rest = args[3:]
     while rest:
@@ -100,7 +100,7 @@ def read_wanted(session: Session, args: list[bytes]) -> Wanted:
     return wanted
 
 
-def read_keys(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
+def read_keys(wanted: PopArguments, rest: list[bytes]) -> list[bytes]:
     """Parses ``numkeys key ...``; returns the words after it."""
     number = read_integer(rest[0])
     if number < 1:
@@ -112,14 +112,14 @@ def read_keys(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
     return rest[number + 1 :]
 
 
-def read_block(wanted: Wanted, rest: list[bytes]) -> list[bytes]:
+def read_block(wanted: PopArguments, rest: list[bytes]) -> list[bytes]:
     """Parses ``milliseconds``; returns the words after it."""
     wanted.timeout = read_milliseconds(rest[0])
     wanted.waits = True
     return rest[1:]
 
 
-OPTIONS: Final[dict[bytes, Callable[[Wanted, list[bytes]], list[bytes]]]] = {
+OPTIONS: Final[dict[bytes, Callable[[PopArguments, list[bytes]], list[bytes]]]] = {
     b"KEYS": read_keys,
     b"BLOCK": read_block,
 }

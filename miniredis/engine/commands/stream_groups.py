@@ -12,7 +12,7 @@ from ..numbers.numbers import read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import OK, Reply
-from ..values.groups import Group
+from ..values.groups import ConsumerGroup
 from ..values.stream_ids import read_id, read_strict_id
 from ..values.streams import Stream
 
@@ -50,7 +50,7 @@ def xgroup_create(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.GROUP_EXISTS)
     else:
         db.changed_beside(key, "xgroup-create")
-    stream.groups[args[3]] = Group(last, entries_read)
+    stream.groups[args[3]] = ConsumerGroup(last, entries_read)
     return OK
 
 
@@ -112,7 +112,7 @@ def find_stream(session: Session, key: bytes) -> Stream:
     return stream
 
 
-def find_group(session: Session, args: list[bytes]) -> tuple[Stream, Group]:
+def find_group(session: Session, args: list[bytes]) -> tuple[Stream, ConsumerGroup]:
     """The stream and the group; raises ``CommandError`` if either is missing."""
     stream = find_stream(session, args[2])
     group = stream.groups.get(args[3])

@@ -13,7 +13,7 @@ from ..numbers.numbers import read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import Map, Reply
-from ..values.groups import Consumer, Group
+from ..values.groups import Consumer, ConsumerGroup
 from ..values.stream_nodes import id_text, wrapped
 from ..values.stream_progress import lag
 from ..values.streams import Stream
@@ -122,7 +122,7 @@ def figures(stream: Stream) -> dict[bytes, Reply]:
     }
 
 
-def in_full(stream: Stream, name: bytes, group: Group, count: int | None) -> Map:
+def in_full(stream: Stream, name: bytes, group: ConsumerGroup, count: int | None) -> Map:
     pending = [
         [id_text(number), delivery.consumer.name, delivery.time, delivery.count]
         for number, delivery in islice(group.pending.walk(), count)

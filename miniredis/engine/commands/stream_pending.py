@@ -16,7 +16,7 @@ from ..numbers.numbers import MAX, read_integer, read_range
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import NULL_ARRAY, Reply
-from ..values.groups import Consumer, Group
+from ..values.groups import Consumer, ConsumerGroup
 from ..values.stream_ids import read_strict_id
 from ..values.stream_nodes import id_text, wrapped
 from ..values.streams import Stream
@@ -61,7 +61,7 @@ def xpending(session: Session, args: list[bytes]) -> Reply:
     _, group = find_group(session.db, args[1], args[2])
     if window is None:
         return summary(group)
-    source: Group | Consumer | None = group
+    source: ConsumerGroup | Consumer | None = group
     if window.consumer is not None:
         source = group.consumers.get(window.consumer)
     return [] if source is None else listed(source, window, session.engine.now.milliseconds)
@@ -80,7 +80,7 @@ def read_window(args: list[bytes]) -> Window:
     return Window(idle, low, high, count, args[at + 3] if len(args) > at + 3 else None)
 
 
-def summary(group: Group) -> list[Reply]:
+def summary(group: ConsumerGroup) -> list[Reply]:
     if not len(group.pending):
         return [0, None, None, NULL_ARRAY]
     low, high = group.pending.edges()
@@ -92,7 +92,7 @@ def summary(group: Group) -> list[Reply]:
     return [len(group.pending), id_text(low), id_text(high), holders]
 
 
-def listed(source: Group | Consumer, window: Window, now: int) -> list[Reply]:
+def listed(source: ConsumerGroup | Consumer, window: Window, now: int) -> list[Reply]:
     told: list[Reply] = []
     for number, delivery in source.pending.walk(window.low):
         if number > window.high or len(told) == window.count:
@@ -103,12 +103,12 @@ def listed(source: Group | Consumer, window: Window, now: int) -> list[Reply]:
     return told
 
 
-def find_group(db: Database, key: bytes, name: bytes) -> tuple[Stream, Group]:
+def find_group(db: Database, key: bytes, name: bytes) -> tuple[Stream, ConsumerGroup]:
     """The stream and the group at a key; raises NOGROUP if either is missing."""
     return group_in(db.lookup_read(key), key, name)
 
 
-def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, Group]:
+def group_in(value: Value | None, key: bytes, name: bytes) -> tuple[Stream, ConsumerGroup]:
     """The same, for the value found at the key."""
     if not isinstance(value, Stream | None):
         raise CommandError(errors.WRONG_TYPE)
@@ -203,7 +203,9 @@ def read_ids(words: list[bytes]) -> tuple[list[int], list[bytes]]:
     return numbers, words[len(numbers) :]
 
 
-def take(session: Session, args: list[bytes], group: Group, number: int, claim: Claim, idle: int) -> bool:
+def take(
+    session: Session, args: list[bytes], group: ConsumerGroup, number: int, claim: Claim, idle: int
+) -> bool:
     """Claims an entry if it may be claimed, creating the consumer if necessary; returns whether it did."""
     delivery = group.pending.get(number)
     is_young = delivery is not None and idle > 0 and claim.now - delivery.time < idle
@@ -216,7 +218,7 @@ def take(session: Session, args: list[bytes], group: Group, number: int, claim: 
     return True
 
 
-def drop(session: Session, args: list[bytes], group: Group, number: int) -> bool:
+def drop(session: Session, args: list[bytes], group: ConsumerGroup, number: int) -> bool:
     """Releases a pending entry that was deleted from the stream; returns whether it was pending."""
     delivery = group.pending.get(number)
     if delivery is None:

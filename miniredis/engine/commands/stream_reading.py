@@ -19,7 +19,7 @@ from ..numbers.numbers import MAX, read_integer, read_milliseconds
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import NO_REPLY, NULL_ARRAY, Entries, NestedMap, Reply
-from ..values.groups import Consumer, Group
+from ..values.groups import Consumer, ConsumerGroup
 from ..values.stream_ids import read_strict_id
 from ..values.stream_nodes import LAST_ID, id_text, wrapped
 from ..values.stream_progress import advance
@@ -184,7 +184,7 @@ def see(session: Session, key: bytes, named: bytes, name: bytes) -> None:
         attending(session, key, stream.groups[named], name, named)
 
 
-def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tuple[Group, int]:
+def read_group_place(db: Database, key: bytes, text: bytes, name: bytes) -> tuple[ConsumerGroup, int]:
     """The group, and the id after which to read; ``NEW`` for entries not delivered yet."""
     stream = db.lookup_read(key, STREAM)
     group = None if stream is None else stream.groups.get(name)
@@ -210,7 +210,7 @@ def serve_group(session: Session, key: bytes, stream: Stream, reading: Reading) 
 
 
 def attending(
-    session: Session, key: bytes, group: Group, name: bytes, named: bytes | None = None
+    session: Session, key: bytes, group: ConsumerGroup, name: bytes, named: bytes | None = None
 ) -> Consumer:
     """The consumer with that name, created if necessary; updates when it was last seen.
 

@@ -14,7 +14,7 @@ from ..declarations.registry import instead_of
 from ..numbers.doubles import read_double
 from ..rdb.payload import encode_payload
 from ..values.expiring_hashes import EXPIRING, ValkeyHash
-from ..values.geohash import Place, cell_at
+from ..values.geohash import Point, cell_at
 from ..values.stream_nodes import LAST_ID, id_text
 from ..values.streams import Stream
 from ..values.value_types import TYPES
@@ -22,7 +22,7 @@ from ..values.value_types import TYPES
 if TYPE_CHECKING:
     from ..keyspace.changes import Change
     from ..keyspace.keyspace import Database, Keyspace
-    from ..values.groups import Delivery, Group
+    from ..values.groups import ConsumerGroup, Delivery
 
 __all__ = ["FORCED", "PROPAGATED_AS", "Done", "as_it_is", "as_restores"]
 
@@ -239,7 +239,7 @@ def propagate_xtrim(done: Done) -> Iterable[list[bytes]]:
     return [trimmed_exactly(done.args, read_trim(done.args, 2), stream)]
 
 
-def claim(key: bytes, name: bytes, group: Group, number: int, delivery: Delivery) -> list[bytes]:
+def claim(key: bytes, name: bytes, group: ConsumerGroup, number: int, delivery: Delivery) -> list[bytes]:
     """XCLAIM that makes an entry pending as it is now, whoever had it."""
     return [
         b"XCLAIM", key, name, delivery.consumer.name, b"0", id_text(number), b"TIME", b"%d" % delivery.time,
@@ -252,7 +252,7 @@ def create_consumer(key: bytes, name: bytes, consumer: bytes) -> list[bytes]:
     return [b"XGROUP", b"CREATECONSUMER", key, name, consumer]
 
 
-def set_id(key: bytes, name: bytes, group: Group) -> list[bytes]:
+def set_id(key: bytes, name: bytes, group: ConsumerGroup) -> list[bytes]:
     """XGROUP SETID to where a group stands."""
     read = -1 if group.entries_read is None else group.entries_read
     return [b"XGROUP", b"SETID", key, name, id_text(group.last), b"ENTRIESREAD", b"%d" % read]
@@ -279,7 +279,7 @@ def propagate_geoadd(done: Done) -> Iterable[list[bytes]]:
     scored = [*done.args[1:at]]
     for start in range(at, len(done.args), 3):
         longitude, latitude, member = done.args[start : start + 3]
-        scored += [b"%d" % cell_at(Place(read_double(longitude), read_double(latitude))).bits, member]
+        scored += [b"%d" % cell_at(Point(read_double(longitude), read_double(latitude))).bits, member]
     return [[b"ZADD", *scored]]
 
 

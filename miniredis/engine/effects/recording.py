@@ -12,10 +12,10 @@ from .effects import EffectLog, EffectReader, Effects
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["Recording"]
+__all__ = ["EffectReaders"]
 
 
-class Recording:
+class EffectReaders:
     """The readers of one engine's effects; one of them collects effects until they are taken.
 
     Args:

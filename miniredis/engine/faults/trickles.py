@@ -21,7 +21,7 @@ __all__ = ["Trickles"]
 
 
 @dataclass(slots=True)
-class Trickle:
+class TrickledOutput:
     """How the output of one client goes out.
 
     Attributes:
@@ -46,12 +46,12 @@ class Trickles:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.clients: dict[Session, Trickle] = {}
+        self.clients: dict[Session, TrickledOutput] = {}
 
     def begin(self, session: Session, size: int, every: int, *, lasts: bool) -> None:
         """From now on, a client gets so many bytes every so many microseconds; the first ones at once."""
         session.flags |= TRICKLES
-        self.clients[session] = Trickle(size, every, lasts, self._engine.now.monotonic)
+        self.clients[session] = TrickledOutput(size, every, lasts, self._engine.now.monotonic)
         self._engine.timers.consider_rare_work()
 
     def take(self, session: Session) -> Output:

@@ -153,14 +153,14 @@ AFTER_REPLY: Final = {
 NONE: Final[frozenset[str]] = frozenset()
 
 
-class Everything(frozenset[str]):
+class AllEvents(frozenset[str]):
     """All events, and messages that are none."""
 
     def __contains__(self, _: object) -> bool:
         return True
 
 
-EVERYTHING: Final = Everything()
+EVERYTHING: Final = AllEvents()
 CONFIRMED: Final = frozenset(b"subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe".split())
 """The commands whose replies are pushes."""
 

@@ -86,7 +86,7 @@ LITTLE: Final = 1024
 """The most bytes that are split into lines: Python splits byte by byte."""
 
 
-class Lengths(dict[int, bytes]):
+class ArgumentHeaders(dict[int, bytes]):
     """The header of an argument, by its length; headers of short arguments are precomputed."""
 
     def __missing__(self, length: int) -> bytes:
@@ -108,7 +108,7 @@ SHORT_LENGTH: Final = {b"$%d\r\n" % length: length for length in range(10)}.get
 MANY: Final = 8
 """From so many missing arguments on, it pays off to split the input at all line ends."""
 
-announced: Final = Lengths((length, b"$%d" % length) for length in range(256)).__getitem__
+announced: Final = ArgumentHeaders((length, b"$%d" % length) for length in range(256)).__getitem__
 
 
 def few_requests(data: bytes) -> list[Request]:

@@ -1,7 +1,7 @@
 """Loads a snapshot, whichever version of Redis up to 8.0 wrote it, into empty databases.
 
 Data of types that are not here is refused by its name, never left out. To read one more opcode, write a
-method of ``Loading`` and give it its row in ``OPCODES``; for one more type of value see ``payload``.
+method of ``SnapshotLoad`` and give it its row in ``OPCODES``; for one more type of value see ``payload``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .reader import BadDataError, FileReader
 from .snapshot import MAGIC, VERSION_DIGITS
 from .steps import at_once
 
-__all__ = ["BadSnapshotError", "Loaded", "Progress", "load", "load_in_steps"]
+__all__ = ["BadSnapshotError", "LoadProgress", "Loaded", "load", "load_in_steps"]
 
 NEWEST: Final = 12
 """The last version of the format that is read: that of Redis 8.0."""
@@ -88,7 +88,7 @@ class Loaded(NamedTuple):
     expired_keys: tuple[tuple[int, bytes], ...] = ()
 
 
-class Progress:
+class LoadProgress:
     """How far a server has come that loads its data.
 
     Args:
@@ -117,7 +117,7 @@ class Progress:
         return self._before + (self._reader.at if self._reader else 0)
 
 
-class Shelf(Protocol):
+class LibraryLoader(Protocol):
     """Where libraries go; ``Libraries`` is one."""
 
     def load(self, code: bytes, *, replace: bool) -> object:
@@ -130,7 +130,7 @@ class Shelf(Protocol):
 def load(
     data: bytes,
     keyspace: Keyspace,
-    libraries: Shelf,
+    libraries: LibraryLoader,
     packing: Packing,
     *,
     keeps_expired: bool = False,
@@ -156,10 +156,10 @@ def load(
 def load_in_steps(
     reader: FileReader,
     keyspace: Keyspace,
-    libraries: Shelf,
+    libraries: LibraryLoader,
     packing: Packing,
     *,
-    progress: Progress | None = None,
+    progress: LoadProgress | None = None,
     keeps_expired: bool = False,
     checks: bool = True,
     is_whole: bool = False,
@@ -183,9 +183,9 @@ def load_in_steps(
             then, as they are where the generator is closed before its end.
         OSError: the file cannot be read; the same is true.
     """
-    progress = progress or Progress()
+    progress = progress or LoadProgress()
     progress.read(reader)
-    loading = Loading(
+    loading = SnapshotLoad(
         reader, keyspace, libraries, packing, progress, keeps_expired=keeps_expired, newest=newest
     )
     try:
@@ -199,7 +199,7 @@ def load_in_steps(
     return Loaded(loading.keys, loading.expired, reader.at, loading.position, tuple(loading.expired_keys))
 
 
-class Loading:
+class SnapshotLoad:
     """A snapshot on its way into a keyspace; ``load_in_steps`` explains the arguments.
 
     Attributes:
@@ -213,9 +213,9 @@ class Loading:
         self,
         reader: FileReader,
         keyspace: Keyspace,
-        libraries: Shelf,
+        libraries: LibraryLoader,
         packing: Packing,
-        progress: Progress,
+        progress: LoadProgress,
         *,
         keeps_expired: bool,
         newest: int,
@@ -385,17 +385,17 @@ def count_in(text: bytes) -> int | None:
     return None if number is None or number < 0 else number
 
 
-OPCODES: Final[dict[int, Callable[[Loading], object]]] = {
+OPCODES: Final[dict[int, Callable[[SnapshotLoad], object]]] = {
     SLOT_INFO: lambda loading: loading.skip(3),  # slot, keys, keys that expire
-    LIBRARY: Loading.library,
-    LIBRARY_BEFORE_7_0: Loading.library_before_7_0,
-    MODULE_AUX: Loading.module,
-    IDLE: Loading.idle,
+    LIBRARY: SnapshotLoad.library,
+    LIBRARY_BEFORE_7_0: SnapshotLoad.library_before_7_0,
+    MODULE_AUX: SnapshotLoad.module,
+    IDLE: SnapshotLoad.idle,
     FREQUENCY: lambda loading: loading.reader.byte(),  # how often a key is used is not kept here
-    AUX: Loading.field,
+    AUX: SnapshotLoad.field,
     RESIZE: lambda loading: loading.skip(2),  # keys, keys that expire
-    EXPIRY_MILLISECONDS: Loading.expiry_milliseconds,
-    EXPIRY_SECONDS: Loading.expiry_seconds,
-    SELECT: Loading.select,
+    EXPIRY_MILLISECONDS: SnapshotLoad.expiry_milliseconds,
+    EXPIRY_SECONDS: SnapshotLoad.expiry_seconds,
+    SELECT: SnapshotLoad.select,
 }
 """What each opcode does."""

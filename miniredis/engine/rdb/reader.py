@@ -196,7 +196,7 @@ def length(number: int) -> bytes:
     return b"\x80" + number.to_bytes(4) if number < 1 << 32 else b"\x81" + number.to_bytes(8)
 
 
-class Lengths(dict[int, bytes]):
+class WrittenLengths(dict[int, bytes]):
     """Lengths as they are written; those of the strings that are frequent are kept."""
 
     def __missing__(self, number: int) -> bytes:
@@ -206,7 +206,7 @@ class Lengths(dict[int, bytes]):
         return written
 
 
-LENGTHS: Final = Lengths()
+LENGTHS: Final = WrittenLengths()
 
 
 def string(text: bytes) -> bytes:

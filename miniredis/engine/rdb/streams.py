@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Final
 
 from ..numbers.numbers import parse_integer
-from ..values.groups import Consumer, Group
+from ..values.groups import Consumer, ConsumerGroup
 from ..values.listpack import pack, pack_element, pack_integer
-from ..values.stream_nodes import DELETED, SAME_FIELDS, SEQUENCE, Node, wrapped
+from ..values.stream_nodes import DELETED, SAME_FIELDS, SEQUENCE, StreamNode, wrapped
 from ..values.stream_progress import entries_up_to
 from ..values.streams import Stream, is_ordered
 from .kinds import STREAM_2
@@ -51,7 +51,7 @@ def two(number: int) -> bytes:
     return length(number >> 64) + length(number & SEQUENCE)
 
 
-def node_elements(node: Node) -> list[bytes]:
+def node_elements(node: StreamNode) -> list[bytes]:
     elements = [pack_integer(number) for number in (node.live, len(node.dead), len(node.fields))]
     elements += [*map(pack_element, node.fields), pack_integer(0)]
     for place, content in enumerate(node.contents):
@@ -61,7 +61,7 @@ def node_elements(node: Node) -> list[bytes]:
     return elements
 
 
-def dump_group(group: Group) -> bytes:
+def dump_group(group: ConsumerGroup) -> bytes:
     """A group without its name and its last id."""
     parts = [length(UNKNOWN if group.entries_read is None else group.entries_read & SEQUENCE)]
     parts.append(length(len(group.pending)))
@@ -129,11 +129,11 @@ def read_two(reader: Reader) -> int:
     return reader.length() << 64 | reader.length()
 
 
-def read_node(master: int, elements: list[bytes]) -> Node:
+def read_node(master: int, elements: list[bytes]) -> StreamNode:
     """A node of what its listpack holds."""
     rest = Elements(elements)
     live, dead, count = (rest.integer() for _ in range(FEWEST))
-    node = Node(master, rest.take(count))
+    node = StreamNode(master, rest.take(count))
     if rest.integer() != 0:
         raise BadDataError
     while rest.left:
@@ -143,7 +143,7 @@ def read_node(master: int, elements: list[bytes]) -> Node:
     return node
 
 
-def read_entry(node: Node, rest: Elements) -> None:
+def read_entry(node: StreamNode, rest: Elements) -> None:
     before = rest.left
     flags, milliseconds, sequence = rest.integer(), rest.integer(), rest.integer()
     high = (node.master >> 64) + milliseconds & SEQUENCE
@@ -189,7 +189,7 @@ class Elements:
 
 def read_groups(reader: Reader, stream: Stream, *, counts: bool, has_active_times: bool = False) -> None:
     for _ in range(reader.length()):
-        name, group = reader.string(), Group(read_two(reader))
+        name, group = reader.string(), ConsumerGroup(read_two(reader))
         if name in stream.groups:
             raise BadDataError
         if counts:
@@ -201,7 +201,7 @@ def read_groups(reader: Reader, stream: Stream, *, counts: bool, has_active_time
         stream.groups[name] = group
 
 
-def read_pending(reader: Reader, group: Group, *, has_active_times: bool) -> None:
+def read_pending(reader: Reader, group: ConsumerGroup, *, has_active_times: bool) -> None:
     """What is pending in a group, and with which of its consumers: with each exactly one."""
     deliveries: dict[int, tuple[int, int]] = {}
     for _ in range(reader.length()):
@@ -221,7 +221,7 @@ def read_pending(reader: Reader, group: Group, *, has_active_times: bool) -> Non
 
 
 def read_holdings(
-    reader: Reader, group: Group, consumer: Consumer, deliveries: dict[int, tuple[int, int]]
+    reader: Reader, group: ConsumerGroup, consumer: Consumer, deliveries: dict[int, tuple[int, int]]
 ) -> None:
     for _ in range(reader.length()):
         number = int.from_bytes(reader.take(ID_BYTES))

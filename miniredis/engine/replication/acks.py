@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Acks"]
 
 
-class Wanted(NamedTuple):
+class AwaitedAck(NamedTuple):
     """What a client waits for.
 
     Attributes:
@@ -38,7 +38,7 @@ class Acks:
 
     def __init__(self, engine: Engine, replicas: Replicas) -> None:
         self._engine, self._replicas = engine, replicas
-        self._waiting: dict[Waiter, Wanted] = {}
+        self._waiting: dict[Waiter, AwaitedAck] = {}
         self.are_asked_for = False
 
     def hear(self, replica: Replica, offset: int) -> None:
@@ -56,10 +56,10 @@ class Acks:
 
     def add(self, waiter: Waiter, offset: int, count: int) -> None:
         """Lets a blocked client go on when so many replicas have acknowledged an offset."""
-        self._waiting[waiter] = Wanted(offset, count)
+        self._waiting[waiter] = AwaitedAck(offset, count)
         self.are_asked_for = True
 
-    def _look_after(self, waiter: Waiter, wanted: Wanted) -> None:
+    def _look_after(self, waiter: Waiter, wanted: AwaitedAck) -> None:
         if waiter.session.waiter is not waiter:  # it waits no more
             del self._waiting[waiter]
             return

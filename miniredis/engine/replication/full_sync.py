@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol.replies import LARGE, Output, Pieces
 from .history import History, Position
-from .replica import DATA, FUNCTIONS, Replica, State
+from .replica import DATA, FUNCTIONS, Replica, SyncState
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -43,12 +43,12 @@ class FullSync:
             self._set_up(replica, leader.start)
             replica.kept, replica.size = leader.kept.copy(), leader.size
 
-    def _in(self, state: State) -> list[Replica]:
+    def _in(self, state: SyncState) -> list[Replica]:
         return [each for each in self._replicas.all.values() if each.state is state]
 
     def _leader_of(self, replica: Replica) -> Replica | None:
         """A replica that gets what this one needs, and has all of the stream since."""
-        for each in self._in(State.SAVING):
+        for each in self._in(SyncState.SAVING):
             has_stream = not each.is_snapshot_all or replica.is_snapshot_all
             if each is not replica and has_stream and each.leaves_out == replica.leaves_out:
                 return each
@@ -63,7 +63,7 @@ class FullSync:
         with contextlib.suppress(OSError):  # no process can be started
             self._cancel = begin(blocks, self._ended) if begin else None
         content = b"".join(blocks()) if self._cancel is None else None
-        for replica in self._in(State.WAITING):
+        for replica in self._in(SyncState.WAITING):
             if replica.leaves_out == first.leaves_out:
                 self._set_up(replica, start)
         if content is not None:
@@ -86,7 +86,7 @@ class FullSync:
 
     def _set_up(self, replica: Replica, start: int) -> None:
         """Tells a replica from which offset it goes on; the stream behind it names its database first."""
-        replica.state, replica.start = State.SAVING, start
+        replica.state, replica.start = SyncState.SAVING, start
         self._replicas.name_database()
         if replica.acknowledges:
             replica.say(b"+FULLRESYNC %b %d\r\n" % (self._history.name, start))
@@ -94,7 +94,7 @@ class FullSync:
     def _ended(self, content: bytes | None) -> None:
         """The snapshot is written, or could not be: then the replicas are to ask again."""
         self._cancel = None
-        for replica in self._in(State.SAVING):
+        for replica in self._in(SyncState.SAVING):
             self._engine.attempt(replica.session, self._hand_over, replica, content)
         self._go_on()
 
@@ -102,19 +102,19 @@ class FullSync:
         if content is None:
             self._engine.hang_up(replica.session)
             return
-        replica.state = State.SENDING
+        replica.state = SyncState.SENDING
         replica.send(framed(content))
         for data in replica.kept:
             replica.send(data)
         replica.kept = []
 
     def _go_on(self) -> None:
-        if waiting := self._in(State.WAITING):
+        if waiting := self._in(SyncState.WAITING):
             self._write(waiting[0])
 
     def forget(self) -> None:
         """A replica is gone: a snapshot that nobody waits for is not written to its end."""
-        if self._cancel is not None and not self._in(State.SAVING):
+        if self._cancel is not None and not self._in(SyncState.SAVING):
             cancel, self._cancel = self._cancel, None
             cancel()
             self._go_on()

@@ -13,10 +13,10 @@ from ..rdb.reader import FileReader
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["Loading"]
+__all__ = ["Replacement"]
 
 
-class Loading:
+class Replacement:
     """Loads one snapshot, a few keys at a time.
 
     Args:

@@ -10,14 +10,14 @@ from ..protocol.replies import Output
 if TYPE_CHECKING:
     from ..clients.session import Session
 
-__all__ = ["DATA", "FUNCTIONS", "Replica", "State"]
+__all__ = ["DATA", "FUNCTIONS", "Replica", "SyncState"]
 
 DATA: Final = "data"
 FUNCTIONS: Final = "functions"
 """What a snapshot may leave out, as a replica wants it."""
 
 
-class State(Enum):
+class SyncState(Enum):
     """How far the synchronization of a replica is; the value is its place in that order."""
 
     NONE = 0
@@ -42,11 +42,11 @@ class State(Enum):
 
 
 WORDS: Final = {
-    State.NONE: "none",
-    State.WAITING: "wait_bgsave",
-    State.SAVING: "wait_bgsave",
-    State.SENDING: "send_bulk",
-    State.ONLINE: "online",
+    SyncState.NONE: "none",
+    SyncState.WAITING: "wait_bgsave",
+    SyncState.SAVING: "wait_bgsave",
+    SyncState.SENDING: "send_bulk",
+    SyncState.ONLINE: "online",
 }
 
 
@@ -78,7 +78,7 @@ class Replica:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.state = State.NONE
+        self.state = SyncState.NONE
         self.port = 0
         self.announced_address = b""
         self.knows_names = False
@@ -96,14 +96,14 @@ class Replica:
     @property
     def is_online(self) -> bool:
         """Whether it has the snapshot, and gets the stream."""
-        return self.state is State.ONLINE
+        return self.state is SyncState.ONLINE
 
     def give(self, data: bytes) -> None:
         """Gives it the next bytes of the stream, now or behind its snapshot."""
-        if self.state is State.WAITING or self.is_snapshot_all:
+        if self.state is SyncState.WAITING or self.is_snapshot_all:
             return
         self.size += len(data)
-        if self.state is State.SAVING:
+        if self.state is SyncState.SAVING:
             self.kept.append(data)
         else:
             self.send(data)
@@ -121,4 +121,4 @@ class Replica:
 
     def unsent_of_stream(self, unsent: int) -> int:
         """How many of the bytes that it has not taken belong to the stream: its snapshot is no backlog."""
-        return unsent if self.state is State.ONLINE else min(unsent, self.size)
+        return unsent if self.state is SyncState.ONLINE else min(unsent, self.size)

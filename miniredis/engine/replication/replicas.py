@@ -14,7 +14,7 @@ from ..protocol.replies import pack
 from .acks import Acks
 from .failover import FailoverState
 from .full_sync import FullSync
-from .replica import Replica, State
+from .replica import Replica, SyncState
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -79,7 +79,7 @@ class Replicas:
             return False
         self.partial_syncs += 1
         self.send_stream()  # the others get it first, so that it is not given to this one twice
-        self._add(replica, State.ONLINE)
+        self._add(replica, SyncState.ONLINE)
         named = b" " + history.name if replica.knows_names else b""
         replica.say(b"+CONTINUE%b\r\n" % named)
         replica.send(history.since(start))
@@ -88,12 +88,12 @@ class Replicas:
     def synchronize(self, replica: Replica) -> None:
         """Gives a replica all data, and the stream behind them."""
         self.full_syncs += 1
-        self._add(replica, State.WAITING)
+        self._add(replica, SyncState.WAITING)
         self._replication.history.keep()
         self._read()
         self._full_sync.begin(replica)
 
-    def _add(self, replica: Replica, state: State) -> None:
+    def _add(self, replica: Replica, state: SyncState) -> None:
         replica.session.flags |= REPLICA
         replica.state, replica.heard_at = state, self.second
         self.all[replica.session] = replica
@@ -101,7 +101,7 @@ class Replicas:
 
     def snapshot_was_sent(self, replica: Replica) -> None:
         """A replica has taken all of its snapshot from us, and more perhaps."""
-        replica.state, replica.heard_at = State.ONLINE, self.second
+        replica.state, replica.heard_at = SyncState.ONLINE, self.second
         if replica.is_snapshot_all:
             self._engine.hang_up(replica.session)
         self.acks.count()
@@ -121,7 +121,7 @@ class Replicas:
     @property
     def sending(self) -> list[Replica]:
         """Those whose snapshot is on its way."""
-        return [replica for replica in self.all.values() if replica.state is State.SENDING]
+        return [replica for replica in self.all.values() if replica.state is SyncState.SENDING]
 
     # The stream
 
@@ -218,7 +218,7 @@ class Replicas:
             self._write(PING)
         longest = config.integer("repl-timeout")
         for replica in tuple(self.all.values()):
-            if replica.state in {State.WAITING, State.SAVING}:
+            if replica.state in {SyncState.WAITING, SyncState.SAVING}:
                 replica.say(SIGN_OF_LIFE)
             elif replica.acknowledges and self.lag_of(replica) > longest:
                 self._engine.hang_up(replica.session)

@@ -13,7 +13,7 @@ from .transfer import Transfer
 
 if TYPE_CHECKING:
     from ..engine import Engine
-    from .replacing import Loading
+    from .replacing import Replacement
     from .replication import Replication
 
 __all__ = ["Synchronization"]
@@ -46,7 +46,7 @@ class Synchronization:
         self._line = b""  # of the handshake, as far as it has come
         self._agreed: Agreed | None = None
         self.transfer: Transfer | None = None
-        self._loading: Loading | None = None
+        self._loading: Replacement | None = None
         self._due = 0  # when the master is to get a sign of life; monotonic microseconds
 
     def start(self) -> None:
@@ -115,11 +115,11 @@ class Synchronization:
         self._engine.statistics.count_replication_input(len(data) - len(behind or b""))
         if behind is None:
             return
-        from .replacing import Loading  # few servers have a master
+        from .replacing import Replacement  # few servers have a master
 
-        self._link.info("MASTER <-> REPLICA sync: Loading DB in memory")
+        self._link.info("MASTER <-> REPLICA sync: Replacement DB in memory")
         self._due = self._engine.now.monotonic + SECOND
-        self._loading = Loading(self._engine, transfer.content, behind)
+        self._loading = Replacement(self._engine, transfer.content, behind)
 
     @property
     def is_loading(self) -> bool:

@@ -45,7 +45,7 @@ class Library(NamedTuple):
     functions: list[Registered]
 
 
-class Shelf:
+class LibrarySet:
     """Libraries in which no two have the same name, or a function in common.
 
     Args:
@@ -58,7 +58,7 @@ class Shelf:
 
     __slots__ = ("functions", "libraries")
 
-    def __init__(self, other: Shelf | None = None) -> None:
+    def __init__(self, other: LibrarySet | None = None) -> None:
         self.libraries: dict[bytes, Library] = dict(other.libraries) if other else {}
         self.functions: dict[bytes, Registered] = dict(other.functions) if other else {}
 
@@ -95,7 +95,7 @@ class Libraries:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._shelf = Shelf()
+        self._shelf = LibrarySet()
         self._interpreter: Interpreter | None = None
 
     @property
@@ -147,7 +147,7 @@ class Libraries:
         self._forget()
         return library.name
 
-    def _read(self, code: bytes, shelf: Shelf, *, replace: bool) -> Library:
+    def _read(self, code: bytes, shelf: LibrarySet, *, replace: bool) -> Library:
         engine, name, text = read_metadata(code)
         if not NAME(name):
             raise CommandError(errors.LIBRARY_NAME)
@@ -191,7 +191,7 @@ class Libraries:
 
     def flush(self) -> None:
         """Deletes all libraries and their interpreter."""
-        self._shelf = Shelf()
+        self._shelf = LibrarySet()
         self._interpreter = None
 
     def dump(self) -> bytes:
@@ -205,10 +205,10 @@ class Libraries:
             payload: the bytes.
             policy: one of ``POLICIES``.
         """
-        incoming = Shelf()
+        incoming = LibrarySet()
         for code in read_payload(payload):
             incoming.add(self._read(code, incoming, replace=False))
-        shelf = Shelf(None if policy == b"FLUSH" else self._shelf)
+        shelf = LibrarySet(None if policy == b"FLUSH" else self._shelf)
         for library in incoming.libraries.values():
             if library.name in shelf.libraries and policy != b"REPLACE":
                 raise CommandError(errors.library_collides(library.name))
@@ -230,7 +230,7 @@ class Incoming:
 
     def __init__(self, read: Callable[..., Library]) -> None:
         self._read = read
-        self.shelf = Shelf()
+        self.shelf = LibrarySet()
 
     def load(self, code: bytes, *, replace: bool) -> None:
         """Loads a library; raises ``CommandError`` if the code is not a library."""
@@ -238,7 +238,7 @@ class Incoming:
 
     def flush(self) -> None:
         """Deletes all of them."""
-        self.shelf = Shelf()
+        self.shelf = LibrarySet()
 
 
 def read_payload(payload: bytes) -> Iterable[bytes]:

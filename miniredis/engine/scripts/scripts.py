@@ -30,7 +30,7 @@ from .script_words import words_of_failure, words_of_library, words_of_refusal
 if TYPE_CHECKING:
     from ..engine import Engine
 
-__all__ = ["Run", "Script", "Scripts"]
+__all__ = ["RunningScript", "Script", "Scripts"]
 
 
 LOAD_LIMIT: Final = 0.5
@@ -66,7 +66,7 @@ class Script:
     is_quick: bool = False
 
 
-class Run:
+class RunningScript:
     """A script that is running.
 
     Attributes:
@@ -149,7 +149,7 @@ class Scripts:
         self._engine = engine
         self.version, self.valkey = engine.version.number, engine.version.valkey
         self.no_words, self.bad_words = chosen(engine.version, words_of_library)()
-        self.running: Run | None = None
+        self.running: RunningScript | None = None
         self.must_end = False
         self.only_quick = False
         self.left: set[Session] = set()
@@ -256,12 +256,12 @@ class Scripts:
 
     def begin(
         self, client: Session, name: bytes, request: list[bytes], *, is_function: bool, is_read_only: bool
-    ) -> Run:
+    ) -> RunningScript:
         """Starts a run."""
         session = self._session = self._session or ScriptSession(self._engine)
         session.db, session.resp = client.db, 2
         started = self._engine.environment.stopwatch()
-        self.running = run = Run(name, client, session, request, started)
+        self.running = run = RunningScript(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
         if self._engine.cluster is not None:
             self._engine.cluster.begin_script(run)
@@ -329,7 +329,7 @@ class Scripts:
         command = self._engine.commands.look_up(args)
         return command is not None and "write" in command.flags
 
-    def _remember(self, run: Run) -> None:
+    def _remember(self, run: RunningScript) -> None:
         """A tracking client that reads through a script tracks the script's keys, as in Redis."""
         command = self._engine.commands.look_up(run.request)
         assert command is not None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import asin, cos, sin, sqrt
 from typing import Final
 
-from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Place, cell_at, distances_from
+from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Point, cell_at, distances_from
 
 __all__ = ["Box", "Circle", "Shape", "covering"]
 
@@ -31,7 +31,7 @@ class Shape:
         unit: the length, in metres, of the unit of its size.
     """
 
-    centre: Place
+    centre: Point
     unit: float
 
     @property
@@ -44,7 +44,7 @@ class Shape:
         """Its extent from the centre to the east and to the north, in metres."""
         raise NotImplementedError
 
-    def meter(self) -> Callable[[Place], float | None]:
+    def meter(self) -> Callable[[Point], float | None]:
         """What tells the distance from the centre to a place, in metres; None if the place is outside."""
         raise NotImplementedError
 
@@ -75,11 +75,11 @@ class Circle(Shape):
         """The radius, twice."""
         return self.unit * self.radius, self.unit * self.radius
 
-    def meter(self) -> Callable[[Place], float | None]:
+    def meter(self) -> Callable[[Point], float | None]:
         """What tells the distance from the centre to a place; None if it exceeds the radius."""
         measure, most = distances_from(self.centre), self.reach
 
-        def distance_to(place: Place) -> float | None:
+        def distance_to(place: Point) -> float | None:
             found = measure(place)
             return None if found > most else found
 
@@ -104,12 +104,12 @@ class Box(Shape):
         """Half of its width and height, in metres."""
         return self.unit * (self.width / 2), self.unit * (self.height / 2)
 
-    def meter(self) -> Callable[[Place], float | None]:
+    def meter(self) -> Callable[[Point], float | None]:
         """What tells the distance from the centre to a place; None if the place is outside."""
         measure, longitude, latitude = distances_from(self.centre), *(each * RADIANS for each in self.centre)
         most_up, most_aside = self.height * self.unit / 2, self.width * self.unit / 2
 
-        def distance_to(place: Place) -> float | None:
+        def distance_to(place: Point) -> float | None:
             north = place[1] * RADIANS
             if RADIUS * abs(north - latitude) > most_up:
                 return None

@@ -16,7 +16,7 @@ __all__ = [
     "CELL_STEPS",
     "Area",
     "Cell",
-    "Place",
+    "Point",
     "cell_at",
     "distance",
     "distances_from",
@@ -49,7 +49,7 @@ LATITUDES: Final = Span(-85.05112878, 85.05112878)
 POLE_TO_POLE: Final = Span(-90.0, 90.0)
 
 
-class Place(NamedTuple):
+class Point(NamedTuple):
     """A point, in degrees."""
 
     longitude: float
@@ -135,7 +135,7 @@ def spread(number: int) -> int:
     return number
 
 
-def cell_at(place: Place, steps: int = CELL_STEPS, latitudes: Span = LATITUDES) -> Cell:
+def cell_at(place: Point, steps: int = CELL_STEPS, latitudes: Span = LATITUDES) -> Cell:
     """The cell that contains a place."""
     column, row = (
         int((degrees - span.low) / (span.high - span.low) * (1 << steps))
@@ -154,10 +154,10 @@ def unsigned(score: float) -> int:
 
 
 @lru_cache(maxsize=1 << 12)
-def place_of(score: float) -> Place:
+def place_of(score: float) -> Point:
     """The centre of the cell of a score; every score has one. Searches ask for the same ones again."""
     digits = f"{unsigned(score):064b}"  # of the column and the row, interleaved
-    return Place(middle(LONGITUDES, int(digits[::2], 2)), middle(LATITUDES, int(digits[1::2], 2)))
+    return Point(middle(LONGITUDES, int(digits[::2], 2)), middle(LATITUDES, int(digits[1::2], 2)))
 
 
 def middle(span: Span, at: int) -> float:
@@ -180,17 +180,17 @@ def standard_text(score: float) -> bytes:
     return b"".join([PAIRS[bits >> shift & 1023] for shift in PAIR_SHIFTS]) + b"0"
 
 
-def distance(one: Place, other: Place) -> float:
+def distance(one: Point, other: Point) -> float:
     """The distance between two places along a great circle, in metres (haversine formula)."""
     return distances_from(one)(other)
 
 
-def distances_from(one: Place) -> Callable[[Place], float]:
+def distances_from(one: Point) -> Callable[[Point], float]:
     """What tells the distances of other places; what depends on this one alone is reckoned once."""
     longitude, latitude = one.longitude * RADIANS, one.latitude * RADIANS
     cosine = cos(latitude)
 
-    def distance_to(other: Place) -> float:
+    def distance_to(other: Point) -> float:
         east = sin((other[0] * RADIANS - longitude) / 2)
         north = other[1] * RADIANS
         if east == 0.0:

@@ -12,7 +12,7 @@ from typing import Final
 
 from .borrowing import lender
 
-__all__ = ["Consumer", "Delivery", "Group", "Pending"]
+__all__ = ["Consumer", "ConsumerGroup", "Delivery", "Pending"]
 
 
 class Delivery:
@@ -103,7 +103,7 @@ class Consumer:
         self.pending = Pending()
 
 
-class Group:
+class ConsumerGroup:
     """A consumer group.
 
     Attributes:
@@ -121,16 +121,16 @@ class Group:
         self.pending = Pending()
         self.consumers: dict[bytes, Consumer] = {}
 
-    def copy(self) -> Group:
+    def copy(self) -> ConsumerGroup:
         """A copy with the same consumers and deliveries."""
-        other = Group(self.last, self.entries_read)
+        other = ConsumerGroup(self.last, self.entries_read)
         for consumer in self.consumers.values():
             other.consumers[consumer.name] = Consumer(consumer.name, consumer.seen)
         for number, delivery in self.pending.walk():
             other.assign(number, other.consumers[delivery.consumer.name], delivery.time, delivery.count)
         return other
 
-    def borrowed(self) -> Group:
+    def borrowed(self) -> ConsumerGroup:
         """Likewise; this one must not change any more, as the copy borrows from it."""
         return borrowed_group(self)
 
@@ -169,4 +169,4 @@ class Group:
         return True
 
 
-borrowed_group: Final = lender(Group)
+borrowed_group: Final = lender(ConsumerGroup)

@@ -25,7 +25,7 @@ from ..protocol.errors import CORRUPTED_HYPERLOGLOG, CommandError
 __all__ = [
     "BEGINNING",
     "REGISTERS",
-    "Run",
+    "RegisterRun",
     "add",
     "cache",
     "cached",
@@ -65,7 +65,7 @@ MERGED: Final = 5
 """How many runs, starting before the changed one, are examined for runs to join."""
 
 
-class Run(NamedTuple):
+class RegisterRun(NamedTuple):
     """Consecutive registers with the same value, and the number of bytes that encode them."""
 
     value: int
@@ -274,7 +274,7 @@ def raise_dense(text: bytearray, place: int, value: int) -> bool:
 # Runs
 
 
-def runs(text: bytes | bytearray) -> Iterator[Run]:
+def runs(text: bytes | bytearray) -> Iterator[RegisterRun]:
     """Yields the runs of sparse registers."""
     at = HEADER
     while at < len(text):
@@ -283,15 +283,15 @@ def runs(text: bytes | bytearray) -> Iterator[Run]:
         at += run.size
 
 
-def run_at(text: bytes | bytearray, at: int) -> Run:
+def run_at(text: bytes | bytearray, at: int) -> RegisterRun:
     """The run at an offset; if its second byte is missing, that counts as 0."""
     first = text[at]
     if first & 0x80:
-        return Run((first >> 2 & 31) + 1, (first & 3) + 1, 1)
+        return RegisterRun((first >> 2 & 31) + 1, (first & 3) + 1, 1)
     if not first & 0x40:
-        return Run(0, first + 1, 1)
+        return RegisterRun(0, first + 1, 1)
     second = text[at + 1] if at + 1 < len(text) else 0
-    return Run(0, ((first & 63) << 8 | second) + 1, 2)
+    return RegisterRun(0, ((first & 63) << 8 | second) + 1, 2)
 
 
 PIECES: Final = re.compile(rb"([\x40-\x7f].?)|([^\x40-\x7f]{1,256}+)", re.DOTALL).finditer
@@ -361,7 +361,7 @@ def find_run(text: bytearray, place: int, start: Start) -> tuple[Start, Start, S
     raise CommandError(CORRUPTED_HYPERLOGLOG)
 
 
-def split_run(run: Run, offset: int, value: int) -> bytes:
+def split_run(run: RegisterRun, offset: int, value: int) -> bytes:
     """The bytes of a run after the register at an offset has got another value."""
     rest = run.length - offset - 1
     return run_of(run.value, offset) + run_of(value, 1) + run_of(run.value, rest)

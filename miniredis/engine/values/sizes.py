@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from .groups import Group
+    from .groups import ConsumerGroup
     from .streams import Stream
 
 __all__ = ["Size", "of_elements", "of_stream", "of_text"]
@@ -32,7 +32,7 @@ def of_stream(stream: Stream, _samples: int) -> int:
     return sum(node.size for node in stream.nodes) + sum(map(of_group, stream.groups.values()))
 
 
-def of_group(group: Group) -> int:
+def of_group(group: ConsumerGroup) -> int:
     return (len(group.pending) * 2 + len(group.consumers) + 1) * ELEMENT_OVERHEAD
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "SEQUENCE",
     "Entry",
     "Limits",
-    "Node",
+    "StreamNode",
     "borrowed_node",
     "id_text",
     "wrapped",
@@ -67,7 +67,7 @@ class Limits(NamedTuple):
     entries: int = 100
 
 
-class Node:
+class StreamNode:
     """Consecutive entries. The first one gives the id and the fields relative to which Redis packs all.
 
     Attributes:
@@ -142,12 +142,12 @@ class Node:
         end = next((place for place, each in enumerate(self.ids) if each >= number), len(self.ids))
         return end - sum(place < end for place in self.dead)
 
-    def copy(self) -> Node:
+    def copy(self) -> StreamNode:
         """A copy with the same entries."""
-        other = Node.__new__(Node)
+        other = StreamNode.__new__(StreamNode)
         other.master, other.fields, other.body = self.master, self.fields, self.body
         other.ids, other.contents, other.dead = self.ids.copy(), self.contents.copy(), self.dead.copy()
         return other
 
 
-borrowed_node: Final = lender(Node)
+borrowed_node: Final = lender(StreamNode)

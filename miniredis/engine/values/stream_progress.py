@@ -6,7 +6,7 @@ entry ahead of the group is deleted: then the group's count is unknown until the
 
 from __future__ import annotations
 
-from .groups import Group
+from .groups import ConsumerGroup
 from .stream_nodes import wrapped
 from .streams import Stream
 
@@ -32,7 +32,7 @@ def entries_up_to(stream: Stream, number: int) -> int | None:
     return wrapped(stream.added - len(stream) + (number == first))
 
 
-def advance(stream: Stream, group: Group, number: int) -> None:
+def advance(stream: Stream, group: ConsumerGroup, number: int) -> None:
     """Advances a group to an entry that it delivers."""
     if group.entries_read is not None and not is_broken_from(stream, number):
         group.entries_read = wrapped(group.entries_read + 1)
@@ -41,7 +41,7 @@ def advance(stream: Stream, group: Group, number: int) -> None:
     group.last = number
 
 
-def lag(stream: Stream, group: Group) -> int | None:
+def lag(stream: Stream, group: ConsumerGroup) -> int | None:
     """The number of entries a group has not read yet; None if that is unknown."""
     if not stream.added:
         return 0

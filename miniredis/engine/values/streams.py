@@ -17,14 +17,14 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, Node, borrowed_node
+from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, StreamNode, borrowed_node
 
 if TYPE_CHECKING:
-    from .groups import Group
+    from .groups import ConsumerGroup
 
 __all__ = ["Stream", "is_ordered"]
 
-master_of: Final[Callable[[Node], int]] = attrgetter("master")
+master_of: Final[Callable[[StreamNode], int]] = attrgetter("master")
 
 
 class Stream:
@@ -43,13 +43,13 @@ class Stream:
     __slots__ = ("added", "groups", "last", "length", "max_deleted", "nodes", "ordered")
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[StreamNode] = []
         self.length = 0
         self.last = 0
         self.added = 0
         self.max_deleted = 0
         self.ordered = True
-        self.groups: dict[bytes, Group] = {}
+        self.groups: dict[bytes, ConsumerGroup] = {}
 
     def __len__(self) -> int:
         return self.length
@@ -64,7 +64,7 @@ class Stream:
         groups = self.groups and {name: group.borrowed() for name, group in self.groups.items()}
         return self._twin([*map(borrowed_node, self.nodes)], groups or {})
 
-    def _twin(self, nodes: list[Node], groups: dict[bytes, Group]) -> Stream:
+    def _twin(self, nodes: list[StreamNode], groups: dict[bytes, ConsumerGroup]) -> Stream:
         twin = Stream.__new__(Stream)
         twin.nodes, twin.groups = nodes, groups
         twin.length, twin.last, twin.ordered = self.length, self.last, self.ordered
@@ -161,7 +161,7 @@ class Stream:
         """Adds an entry, whose id must be higher than those of all live ones."""
         node = self.nodes[-1] if self.nodes else None
         if node is None or node.is_full(sum(map(len, content)), limits):
-            node = self._add_node(Node(number, content[::2]))
+            node = self._add_node(StreamNode(number, content[::2]))
         elif number <= node.ids[-1]:
             self.ordered = False
         node.append(number, content)
@@ -169,7 +169,7 @@ class Stream:
         self.added += 1
         self.last = number
 
-    def _add_node(self, node: Node) -> Node:
+    def _add_node(self, node: StreamNode) -> StreamNode:
         """Inserts a node by its id; replaces a node of tombstones with the same id."""
         self.ordered = not self.nodes or (self.ordered and node.master > self.nodes[-1].ids[-1])
         index = bisect_left(self.nodes, node.master, key=master_of)
@@ -230,7 +230,7 @@ class Stream:
         return taken
 
 
-def is_ordered(nodes: list[Node]) -> bool:
+def is_ordered(nodes: list[StreamNode]) -> bool:
     """Whether all ids in some nodes rise, including those of tombstones."""
     ids = [number for node in nodes for number in node.ids]
     return all(node.master <= node.ids[0] for node in nodes) and all(a < b for a, b in pairwise(ids))

@@ -10,8 +10,8 @@ from pressure.codecs import Sendable, V
 from pressure.errors import ItemLostError, QueueEmptyError
 from pressure.kinds.reliable import delaying, operations
 from pressure.kinds.reliable.base import BACKENDS
-from pressure.kinds.reliable.consuming import ConsumeMethods
-from pressure.kinds.reliable.inspecting import InspectMethods
+from pressure.kinds.reliable.consuming import ReliableConsumeMethods
+from pressure.kinds.reliable.inspecting import ReliableInspectMethods
 from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Info, Pending
 from pressure.kinds.reliable.worker import WorkerOptions, exponential, work_loop
 from pressure.methods.methods import Block, CallbackOperation, callback_method, context_manager, method
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class ReliableMethods(ConsumeMethods[V], InspectMethods[V]):
+class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
     """A queue whose messages are acknowledged; at-least-once delivery, with delays, retries and dead letters.
 
     A popped message stays on the server until it is acknowledged. A message that is not acknowledged in time

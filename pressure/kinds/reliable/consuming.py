@@ -14,7 +14,7 @@ from pressure.methods.methods import method
 from pressure.protocol.operation import Deadline, Operation
 
 
-class ConsumeMethods(ReliableBase[V]):
+class ReliableConsumeMethods(ReliableBase[V]):
     """The methods that deliver messages; see ``ReliableMethods``."""
 
     @method
@@ -77,7 +77,7 @@ class ConsumeMethods(ReliableBase[V]):
         """
         queues = (self, *others)
         for each in others:
-            if not isinstance(each, ConsumeMethods):
+            if not isinstance(each, ReliableConsumeMethods):
                 raise TypeError(f"pop_any takes queues like this one, not {type(each).__name__}")
             if each._server != self._server:
                 raise ValueError(

@@ -13,7 +13,7 @@ from pressure.methods.methods import method
 from pressure.protocol.operation import Operation
 
 
-class InspectMethods(ReliableBase[V]):
+class ReliableInspectMethods(ReliableBase[V]):
     """The methods that inspect a queue; see ``ReliableMethods``."""
 
     @method

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from pressure.checks import duration, milliseconds
 from pressure.kinds.reliable.model import Delivered
-from pressure.methods.methods import Call, CallbackOperation
+from pressure.methods.methods import CallbackOperation, MethodCall
 from pressure.protocol.operation import Operation
 from pressure.text import printable
 
@@ -99,7 +99,7 @@ def _handled(
     ids = [message.id]
     heartbeat = None if options.heartbeat is None else lambda: operations.heartbeat([message])
     try:
-        yield Call(options.handle, message, heartbeat, options.heartbeat or 0.0)
+        yield MethodCall(options.handle, message, heartbeat, options.heartbeat or 0.0)
     except Exception as error:
         log.exception("message %s failed, delivered %d times", printable(message.id), message.deliveries)
         if options.backoff is not None:

@@ -18,7 +18,7 @@ from miniredis.engine import Instant
 from miniredis.engine.rdb.reader import FileReader
 from miniredis.logs import ServerLog
 from miniredis.persistence import rewriting
-from miniredis.persistence.child import Child, Progress
+from miniredis.persistence.child import Child, ChildProgress
 from miniredis.persistence.disk import Disk
 from miniredis.persistence.folder import Folder
 from miniredis.persistence.frames import batches
@@ -72,7 +72,7 @@ class InThisProcess(Child):
 
     def __init__(self, work: Callable[[], None], when_over: Callable[[str], None]) -> None:
         self.pid = os.getpid()
-        self.progress = Progress()
+        self.progress = ChildProgress()
         failure = ""
         try:
             work()

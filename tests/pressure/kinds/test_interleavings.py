@@ -23,7 +23,7 @@ from pressure.kinds.reliable.notes import parts_of
 from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
-from pressure.protocol.operation import Deadline, Operation, Server
+from pressure.protocol.operation import Deadline, Operation, ServerFacts
 from tests.cases import exhaustive
 from tests.tools.simulation import Choose, Simulation, every_run
 
@@ -44,7 +44,7 @@ def run_all(setup: Callable[[Simulation], Any], acts: tuple[Act, ...], check: Ca
 
     def run(choose: Choose) -> None:
         simulation = Simulation(choose)
-        context = KindContext(KindKeys(b"jobs", (JOBS,)), Server(scripts=False), simulation.seconds)
+        context = KindContext(KindKeys(b"jobs", (JOBS,)), ServerFacts(scripts=False), simulation.seconds)
         setup(simulation)
         actors = [simulation.actor(f"client{number}") for number, _ in enumerate(acts)]
         for actor, act in zip(actors, acts, strict=True):

@@ -13,7 +13,7 @@ from pressure import (
     ServerReplyError,
     protocol,
 )
-from pressure.protocol import Batch, Context, Deadline, Server
+from pressure.protocol import Batch, Context, Deadline, ServerFacts
 from pressure.protocol.lua import ScriptReply
 from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
@@ -31,7 +31,7 @@ from .play import (
 
 
 def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused_meanwhile() -> None:
-    ctx = Context(KEYS, Clock(), 1.0, Server(scripts=True))
+    ctx = Context(KEYS, Clock(), 1.0, ServerFacts(scripts=True))
     play = Play(protocol.get(ctx, Deadline.of(ctx)))
     play.reply([b"wait", 0, b"", b"", b"", []])
     ctx.server.scripts = False  # what is known of the server is shared by all threads
@@ -78,7 +78,7 @@ def test_a_script_gets_at_most_a_thousand_values_or_a_mebibyte_but_at_least_one_
     ],
 )
 def test_only_a_client_that_may_not_run_scripts_falls_back_to_batches(refusal: str, goes_on: bool) -> None:
-    ctx = Context(KEYS, Clock(), server=Server(scripts=True))
+    ctx = Context(KEYS, Clock(), server=ServerFacts(scripts=True))
     play = Play(protocol.put(ctx, b"v", Deadline.of(ctx))).reply(ServerReplyError(refusal))
     if goes_on:
         assert play.sent[0] == "RPOP :producer_free"

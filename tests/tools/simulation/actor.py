@@ -10,7 +10,7 @@ import hiredis
 from pressure.connections.pool import Holds
 from pressure.errors import ServerReplyError
 from pressure.execution.execution import Execution
-from pressure.protocol import Batch, Context, Operation, Pause, Received, Server
+from pressure.protocol import Batch, Context, Operation, Pause, Received, ServerFacts
 
 from .scenario import connection_of, process_of
 
@@ -61,7 +61,7 @@ class Actor:
         self.alive = True
         self.session = simulation.connect(name)
         self.context = Context(
-            simulation.keys, simulation.seconds, slice=1.0, server=Server(scripts=simulation.scripts),
+            simulation.keys, simulation.seconds, slice=1.0, server=ServerFacts(scripts=simulation.scripts),
             lease=simulation.lease, holds=Holds(process_of(name)),
         )  # fmt: skip
 

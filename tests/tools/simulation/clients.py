@@ -18,7 +18,7 @@ from pressure.errors import PressureError, PressureWarning
 from pressure.execution.execution import Execution
 from pressure.keys import Keys
 from pressure.protocol import Batch, Command, Context, Pause, Received, Wait
-from pressure.protocol import Server as Found
+from pressure.protocol import ServerFacts as Found
 
 from .gist import gist
 from .scenario import Member, Tries, process_of

@@ -14,12 +14,12 @@ from pressure.kinds.reliable.model import ReliableKeys
 from pressure.kinds.reliable.module import Module
 from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
-from pressure.protocol.operation import Batch, Command, Deadline, Operation, Server
+from pressure.protocol.operation import Batch, Command, Deadline, Operation, ServerFacts
 from pressure.protocol.sizes import MOST_BYTES, Sizes
 
 PLACE = KindKeys(b"jobs", (b"a", b"b"))
 #: Where all that is asked for fits into one step.
-SMALL = KindContext(PLACE, Server(sizes=Sizes(largest=1)))
+SMALL = KindContext(PLACE, ServerFacts(sizes=Sizes(largest=1)))
 #: How many messages are asked for at first.
 FEW = Sizes().bounded(1000)
 DATAS = tuple(b"%d" % number for number in range(FEW))
