@@ -80,9 +80,9 @@ class Recording(Sequence[Call]):
         self._begin_call = self._begin  # one object, to be removed
 
     def start(self) -> None:
-        """Begins to record."""
-        with self._runner.lock:
-            self._runner.engine.rules.add_recorder(self._begin_call)
+        """Begins to record; raises ``RuntimeError`` when the server has stopped."""
+        with self._runner.looked_into() as engine:
+            engine.rules.add_recorder(self._begin_call)
 
     def stop(self) -> None:
         """Records no further request; the replies to those before are added still."""

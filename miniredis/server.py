@@ -34,7 +34,7 @@ from .persistence.damage import DamagedFileError
 from .replication.link import MasterLink
 from .testing.fault_handles import Faults
 from .testing.inspection import Inspected
-from .ticks.tick_runner import TickRunner, check_can_wait
+from .ticks.tick_runner import HAS_STOPPED, TickRunner, check_can_wait
 
 if TYPE_CHECKING:
     import redis.asyncio
@@ -106,7 +106,11 @@ class Server(Handle, Inspected):
             RuntimeError: a script has been running for longer than ``busy-reply-threshold``; this process was
                 forked from the server's; or a signal handler called this in the middle of a command.
         """
-        self._runner.act_between_commands(self._runner.engine.reset)
+        runner = self._runner
+        runner.check_is_here()
+        with runner.lock:
+            if runner.is_open:
+                runner.act_between_commands(runner.engine.reset)
 
     @property
     def now(self) -> dt.datetime:
@@ -142,7 +146,7 @@ class Server(Handle, Inspected):
         try:
             trio.from_thread.run_sync(self._advance, microseconds, trio_token=self._token)
         except trio.RunFinishedError:
-            raise RuntimeError("the server has stopped") from None
+            raise RuntimeError(HAS_STOPPED) from None
 
     def _advance(self, microseconds: int) -> None:
         for loop in self._runner.loops:

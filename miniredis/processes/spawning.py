@@ -28,7 +28,7 @@ from ..testing.assertions import Assertions
 from ..testing.contents import Entry
 from ..testing.fault_handles import Faults, Rule
 from ..testing.inspection import BlockedClient, ConnectedClient, Snapshot
-from ..ticks.tick_runner import PARENTS
+from ..ticks.tick_runner import HAS_STOPPED, PARENTS
 from ..windows import refusal
 from .remote import RemoteServer
 
@@ -42,8 +42,6 @@ __all__ = ["CALL_SERVER", "SERVER", "Reference", "RemoteCall", "SpawnedServer", 
 
 PATIENCE: Final = 10.0
 """Seconds that a server has to stop, until its process is killed."""
-
-HAS_STOPPED: Final = "the server has stopped"
 
 CALL_SERVER: Final = 0
 """The number of the object in the child that can start a server."""
@@ -257,8 +255,9 @@ class RemoteRule(Rule):
         return int(self._child.call(self._number, "met"))
 
     def remove(self) -> None:
-        """Ends the rule. May be called more than once."""
-        self._child.call(self._number, "remove")
+        """Ends the rule, unless the server has stopped. May be called more than once."""
+        with contextlib.suppress(RuntimeError):
+            self._child.call(self._number, "remove")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RemoteRule) and (self._child, self._number) == (other._child, other._number)
@@ -326,8 +325,8 @@ class RemoteSnapshot(Snapshot):
 class SpawnedServer(RemoteServer, Assertions):
     """A server in a process of its own; ``spawn`` makes it. It has what the handle of ``start`` has.
 
-    ``stop``, or leaving its ``with`` block, ends the process. All methods but ``stop`` raise ``RuntimeError``
-    when the server has stopped, and in a process that was forked from this one.
+    ``stop``, or leaving its ``with`` block, ends the process. All methods but ``stop`` and ``reset`` raise
+    ``RuntimeError`` when the server has stopped; all but ``stop`` in a process that was forked from this one.
 
     Attributes:
         pid: the number of the process.
@@ -356,7 +355,8 @@ class SpawnedServer(RemoteServer, Assertions):
 
     def reset(self) -> None:
         """As ``Server.reset``."""
-        self._call("reset")
+        if not self._has_stopped:
+            self._call("reset")
 
     @property
     def now(self) -> dt.datetime:

@@ -83,7 +83,8 @@ class Contents:
         Raises:
             TypeError: no key can hold this.
             ValueError: the command that writes it refuses it, such as ids of a stream that do not rise.
-            RuntimeError: a script is running, or this process was forked from the server's.
+            RuntimeError: a script is running, the server has stopped, or this process was forked from the
+                server's.
         """
         self._write(written(Entry(as_bytes(key), kind_of(content), content)), database)
 
@@ -102,7 +103,8 @@ class Contents:
 
         Raises:
             ValueError: it is no such JSON, or the command that writes a key refuses its content.
-            RuntimeError: a script is running, or this process was forked from the server's.
+            RuntimeError: a script is running, the server has stopped, or this process was forked from the
+                server's.
         """
         try:
             entries = [

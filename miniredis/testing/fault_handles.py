@@ -97,6 +97,7 @@ class Faults:
             TypeError: ``then`` is no fault, or a condition is of another type.
             ValueError: there is no such command, a number is out of range, or a rule for connections has a
                 command, a key or a client.
+            RuntimeError: the server has stopped.
         """
         if isinstance(then, str):
             from ..faults import error  # few servers have faults
@@ -126,8 +127,8 @@ class Faults:
             probability,
             seed,
         )
-        with self._runner.lock:
-            self._runner.engine.rules.add(rule)
+        with self._runner.looked_into() as engine:
+            engine.rules.add(rule)
             return self._handle(rule)
 
     def _handle(self, rule: FaultRule) -> Rule:
@@ -139,12 +140,13 @@ class Faults:
             rule.remove()
 
     def __iter__(self) -> Iterator[Rule]:
-        with self._runner.lock:
-            self._rules = {rule: self._handle(rule) for rule in self._runner.engine.rules.all}
+        with self._runner.looked_into() as engine:
+            self._rules = {rule: self._handle(rule) for rule in engine.rules.all}
         return iter(tuple(self._rules.values()))
 
     def __len__(self) -> int:
-        return len(self._runner.engine.rules.all)
+        with self._runner.looked_into() as engine:
+            return len(engine.rules.all)
 
     def __repr__(self) -> str:
         return f"<Faults {[*self]}>"

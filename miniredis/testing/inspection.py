@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..engine.own_requests import run_own
 from ..recordings import Recording
+from ..ticks.tick_runner import HAS_STOPPED
 from .assertions import Assertions
 from .contents import Entry, entry_of
 
@@ -73,17 +74,20 @@ class Snapshot:
 
 
 class Inspected(Assertions):
-    """What a test sees of a server. All methods may be called from any thread."""
+    """What a test sees of a server. All methods may be called from any thread.
+
+    They raise ``RuntimeError`` when the server has stopped.
+    """
 
     _runner: TickRunner
 
     def _entry(self, key: bytes, database: int) -> Entry | None:
-        with self._runner.lock:
+        with self._runner.looked_into():
             db = self._database(database)
             return entry_of(key, db.values[key], db.deadlines.get(key)) if db.is_alive(key) else None
 
     def _entries(self, database: int) -> list[Entry]:
-        with self._runner.lock:
+        with self._runner.looked_into():
             db = self._database(database)
             return [entry_of(key, db.values[key], db.deadlines.get(key)) for key in db.live_keys()]
 
@@ -93,18 +97,19 @@ class Inspected(Assertions):
 
     def snapshot(self) -> Snapshot:
         """All keys of all databases as they are now, with their expiry, without scripts and functions."""
-        with self._runner.lock:
-            return Snapshot(self._runner.engine.keyspace.copy())
+        with self._runner.looked_into() as engine:
+            return Snapshot(engine.keyspace.copy())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Replaces all keys by those of a snapshot, of this server or of another one.
 
         Clients stay connected. Those blocked on a key that is there then are served, and transactions that
-        watch a key that was or is there fail, as after FLUSHALL and writes. A stopped server stays as it is.
+        watch a key that was or is there fail, as after FLUSHALL and writes.
 
         Raises:
             ValueError: the snapshot is of a server with another number of databases.
-            RuntimeError: a script is running, or this process was forked from the server's.
+            RuntimeError: a script is running, the server has stopped, or this process was forked from the
+                server's.
         """
         keyspace = snapshot._keyspace.borrowed()
         if len(keyspace.databases) != len(self._runner.engine.keyspace.databases):
@@ -116,11 +121,10 @@ class Inspected(Assertions):
 
         Those of ``client`` and ``async_client`` are among them from their first command on. Replicas are not.
         """
-        with self._runner.lock:
-            sessions = [*self._runner.engine.sessions.values()]
+        with self._runner.looked_into() as engine:
             return [
                 ConnectedClient(each.id, name_of(each), command_of(each), each.db.index)
-                for each in sessions
+                for each in engine.sessions.values()
                 if each.replica is None
             ]
 
@@ -131,8 +135,8 @@ class Inspected(Assertions):
             key: only clients that wait for this key, in the order in which they will be served; None for all.
         """
         name = key.encode() if isinstance(key, str) else key
-        with self._runner.lock:
-            waiting = self._runner.engine.waiting.in_order()
+        with self._runner.looked_into() as engine:
+            waiting = engine.waiting.in_order()
             return [as_blocked(waiter) for waiter in waiting if name is None or name in waiter.keys]
 
     def wait_until(self, condition: Callable[[], object], timeout: float = 10.0) -> None:
@@ -161,7 +165,7 @@ class Inspected(Assertions):
             raise RuntimeError(OWN_THREAD)
         if not runner.wait_for(condition, timeout):
             if not runner.is_open:
-                raise RuntimeError("the server has stopped")
+                raise RuntimeError(HAS_STOPPED)
             connected = len(self.connected_clients())
             blocked = "".join(f"\n  {each}" for each in self.blocked_clients()) or " none"
             told = f"waited {timeout:g} s; {connected} clients are connected; blocked:{blocked}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from ..persistence.journal import Journal
     from .outlets import Loop, Outlet
 
-__all__ = ["PARENTS", "RE_ENTRANT", "TickRunner", "advance_together", "check_can_wait", "holds"]
+__all__ = [
+    "HAS_STOPPED",
+    "PARENTS",
+    "RE_ENTRANT",
+    "TickRunner",
+    "advance_together",
+    "check_can_wait",
+    "holds",
+]
 
 What = TypeVar("What")
 Answer = TypeVar("Answer")
@@ -41,6 +49,8 @@ IDLE_EXPIRY_DELAY: Final = 10_000
 """Microseconds for which an expired key may stay while the server is idle: to wake up would cost more."""
 
 PARENTS = "the server runs in another process, which this one was forked from; connect to server.url instead"
+
+HAS_STOPPED: Final = "the server has stopped"
 
 BUSY = (
     "a script is running, and would see its keys vanish: end it (SCRIPT KILL or FUNCTION KILL), then call "
@@ -141,7 +151,7 @@ class TickRunner:
             ConnectionRefusedError: the server has stopped, or a fault on demand refuses the client.
         """
         if not self.is_open:
-            raise ConnectionRefusedError(errno.ECONNREFUSED, "the server has stopped")
+            raise ConnectionRefusedError(errno.ECONNREFUSED, HAS_STOPPED)
         if self.engine.rules.refuse_connection():
             raise ConnectionRefusedError(errno.ECONNREFUSED, "a rule of server.faults refuses the connection")
         engine = self.engine
@@ -255,25 +265,32 @@ class TickRunner:
         self.in_tick = True
         return now
 
-    def act_between_commands(self, act: Callable[[Instant], None]) -> bool:
-        """Runs a whole tick that does something no script may see, on any thread; nothing once stopped.
-
-        Returns:
-            Whether it did: False once the server has stopped.
+    def act_between_commands(self, act: Callable[[Instant], None]) -> None:
+        """Runs a whole tick that does something no script may see, on any thread.
 
         Raises:
-            RuntimeError: a script is running, the caller is re-entrant, or this process was forked.
+            RuntimeError: a script is running, the caller is re-entrant, the server has stopped, or this
+                process was forked.
+        """
+        with self.looked_into() as engine:
+            if self.in_tick:
+                raise RuntimeError(RE_ENTRANT)
+            if engine.scripts.running is not None:
+                raise RuntimeError(BUSY)
+            self.tick_with(act)
+
+    @contextlib.contextmanager
+    def looked_into(self) -> Iterator[Engine]:
+        """The engine, with the lock held.
+
+        Raises:
+            RuntimeError: the server has stopped, or this process was forked.
         """
         self.check_is_here()
         with self.lock:
-            if self.in_tick:
-                raise RuntimeError(RE_ENTRANT)
             if not self.is_open:
-                return False
-            if self.engine.scripts.running is not None:
-                raise RuntimeError(BUSY)
-            self.tick_with(act)
-            return True
+                raise RuntimeError(HAS_STOPPED)
+            yield self.engine
 
     def wait_for(self, condition: Callable[[], object], seconds: float) -> bool:
         """Waits on another thread until a condition holds, which is looked at after each tick.

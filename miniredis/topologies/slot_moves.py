@@ -98,9 +98,11 @@ class SlotMove:
             run_own(engine, 0, [[b"DEL", *alive]], now)
 
         if alive:
-            if not target.act_between_commands(restore):
+            if not self._to.is_up:
                 raise ValueError(f"{self._to!r} is down; the keys that it has not got yet stay at {source!r}")
-            source.runner.act_between_commands(drop)
+            target.act_between_commands(restore)
+            if source.is_up:
+                source.runner.act_between_commands(drop)
         return len(keys)
 
     def finish(self) -> int:

@@ -204,6 +204,52 @@ def test_serve_stream_in_another_trio_program_is_refused(server: miniredis.Embed
         trio.run(main)
 
 
+USES: dict[str, Callable[[Any, Any], object]] = {
+    "set_content": lambda server, _: server.set_content("key", "value"),
+    "load_json": lambda server, _: server.load_json("{}"),
+    "content": lambda server, _: server.content("key"),
+    "dump": lambda server, _: server.dump(),
+    "assert_string": lambda server, _: server.assert_string("key", "value"),
+    "snapshot": lambda server, _: server.snapshot(),
+    "restore": lambda server, snapshot: server.restore(snapshot),
+    "connected_clients": lambda server, _: server.connected_clients(),
+    "blocked_clients": lambda server, _: server.blocked_clients(),
+    "wait_until": lambda server, _: server.wait_until(lambda: server.content("key")),
+    "fast_forward": lambda server, _: server.fast_forward(1),
+    "record": lambda server, _: server.record(),
+    "faults.add": lambda server, _: server.faults.add(then="ERR"),
+    "faults": lambda server, _: [*server.faults],
+    "len(faults)": lambda server, _: len(server.faults),
+}
+
+
+def a_node() -> Any:
+    return miniredis.cluster(nodes=1).nodes[0]
+
+
+@pytest.mark.parametrize("start", [miniredis.start, miniredis.spawn, a_node])
+def test_every_handle_of_a_stopped_server_says_that_it_has_stopped(
+    start: Callable[[], Any], forked: None
+) -> None:
+    server = start()
+    group = getattr(server, "group", server)
+    try:
+        server.set_content("key", "value")
+        snapshot = server.snapshot()
+        with server.faults.add(then="ERR", command="get"), server.record() as calls:
+            server.stop()
+        for name, use in USES.items():
+            if name == "fast_forward" and group is not server:
+                continue  # the others of its group go on, and have one clock
+            with pytest.raises(RuntimeError, match=r"^the server has stopped$"):
+                use(server, snapshot)
+        server.reset()
+        server.stop()
+        assert (server.failure, [*calls]) == (None, [])
+    finally:
+        group.stop()
+
+
 def test_calls_of_a_stopped_server_say_that_it_has_stopped() -> None:
     with miniredis.start() as server:
         client = server.client()
