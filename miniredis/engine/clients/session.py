@@ -278,8 +278,10 @@ class Session:
         """The same as ``take_output``, without copying large strings."""
         if self.flags & TRICKLES:
             output = self.engine.trickles.take(self)
+        elif len(self.outgoing) == 1:
+            output = self.outgoing.pop()
         else:
-            output = joined(self.outgoing)  # a single piece is not copied
+            output = joined(self.outgoing)
             self.outgoing.clear()
         self.engine.statistics.output_bytes += len(output)
         return output

@@ -120,10 +120,14 @@ def few_requests(data: bytes) -> list[Request]:
     if len(data) > LITTLE:
         return large_request(data)
     lines = data.split(b"\r\n", MOST_LINES)
-    if lines.pop():
+    if lines.pop() or not lines:
         return []
+    end = len(lines)
+    if LINES.get(lines[0]) == end:  # one request, as most often
+        request = lines[2::2]
+        return [request] if lines[1::2] == [*map(announced, map(len, request))] else []
     requests = []
-    at, end = 0, len(lines)
+    at = 0
     while at < end:
         behind = at + LINES.get(lines[at], end + 1)
         if behind > end:
