@@ -5,7 +5,6 @@ The commands of scripts are not in it. In a transaction the commands are there w
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -125,6 +124,8 @@ class Recording(Sequence[Call]):
 
     def save(self, path: str | Path) -> None:
         """Writes the calls as JSON lines; ``load`` reads them."""
+        import json  # few programs do this, and it takes long to import
+
         Path(path).write_text("".join(f"{json.dumps(as_json(call))}\n" for call in self))
 
 
@@ -142,6 +143,8 @@ def as_json(call: Call) -> dict[str, Any]:
 
 def load(path: str | Path) -> list[Call]:
     """The calls in a file that ``Recording.save`` has written."""
+    import json
+
     calls = []
     for line in Path(path).read_text().splitlines():
         found = json.loads(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -95,6 +94,8 @@ class Contents:
         Of streams there are the entries, without groups. Bytes that are not UTF-8 are escaped, as Python's
         ``surrogateescape`` does it.
         """
+        import json  # few programs do this, and it takes long to import
+
         found = {as_text(entry.key): as_json(entry) for entry in self._entries(database)}
         return json.dumps(found, indent=1, sort_keys=True)
 
@@ -106,6 +107,8 @@ class Contents:
             RuntimeError: a script is running, the server has stopped, or this process was forked from the
                 server's.
         """
+        import json
+
         try:
             entries = [
                 Entry(as_bytes(key), told["type"], told["content"], told.get("expires"))

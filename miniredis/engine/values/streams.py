@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "is_ordered"]
 
+make: Final = object.__new__
 master_of: Final[Callable[[StreamNode], int]] = attrgetter("master")
 
 
@@ -56,17 +57,16 @@ class Stream:
 
     def copy(self) -> Stream:
         """A copy with the same content."""
-        groups = {name: group.copy() for name, group in self.groups.items()}
-        return self._twin([node.copy() for node in self.nodes], groups)
+        twin = self.borrowed()
+        twin.nodes = [node.copy() for node in self.nodes]
+        twin.groups = {name: group.copy() for name, group in self.groups.items()}
+        return twin
 
     def borrowed(self) -> Stream:
         """Likewise; this one must not change any more, as the copy borrows from it."""
-        groups = self.groups and {name: group.borrowed() for name, group in self.groups.items()}
-        return self._twin([*map(borrowed_node, self.nodes)], groups or {})
-
-    def _twin(self, nodes: list[StreamNode], groups: dict[bytes, ConsumerGroup]) -> Stream:
-        twin = Stream.__new__(Stream)
-        twin.nodes, twin.groups = nodes, groups
+        twin: Stream = make(Stream)
+        twin.nodes = [borrowed_node(node) for node in self.nodes]
+        twin.groups = {name: each.borrowed() for name, each in self.groups.items()} if self.groups else {}
         twin.length, twin.last, twin.ordered = self.length, self.last, self.ordered
         twin.added, twin.max_deleted = self.added, self.max_deleted
         return twin
