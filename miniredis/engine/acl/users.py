@@ -70,9 +70,9 @@ class Users:
 
     def declare(self, lines: Iterable[Sequence[str]]) -> None:
         """Makes the users that a configuration describes; raises ``UserLineError``."""
-        from .loading import declared_user
-
         for line in lines:
+            from .loading import declared_user  # few servers have any
+
             words = [word.encode("utf-8", "surrogateescape") for word in line]
             self.put(declared_user(words, self._declared, self.catalog))
 
