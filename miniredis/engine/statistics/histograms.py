@@ -77,7 +77,7 @@ class Histogram:
 
     def timed(self) -> int:
         """How many calls were counted."""
-        return self.quick + self.brief + sum(self.short) + self.long.total()
+        return self.quick + self.brief + sum(self.short) + sum(self.long.values())
 
     def cumulative(self) -> Iterator[tuple[int, int]]:
         """Upper bounds in microseconds, and how many calls took at most that long.
