@@ -25,13 +25,16 @@ __all__ = ["CONTENTS", "command_time", "import_time", "restore_time", "start_tim
 
 START: Final = """
 import socket, time, miniredis
-begin = time.perf_counter()
-with miniredis.start() as server:
-    with socket.create_connection((server.host, server.port)) as client:
-        client.sendall(b"PING\\r\\n")
-        assert client.recv(64) == b"+PONG\\r\\n"
-        print(time.perf_counter() - begin)
+for _ in range({servers}):
+    begin = time.perf_counter()
+    with miniredis.start() as server:
+        with socket.create_connection((server.host, server.port)) as client:
+            client.sendall(b"PING\\r\\n")
+            assert client.recv(64) == b"+PONG\\r\\n"
+            took = time.perf_counter() - begin
+print(took)
 """
+"""Starts some servers one after the other, and prints how long the last one took."""
 
 IMPORT: Final = """
 import time, trio, hiredis
@@ -54,17 +57,22 @@ LOOK_AGAIN: Final = 0.0002
 """Seconds between two attempts to connect."""
 
 
-def start_time(bench: Workbench) -> Generator[Pair]:
+def start_time(servers: int) -> Measure:
     """Milliseconds until the first PONG: from ``miniredis.start()``, and from spawning redis-server.
 
-    The process that starts miniredis is a new one that has imported it.
+    Args:
+        servers: how many the process, a new one that has imported miniredis, starts; the last one counts.
     """
-    try:
-        executable = str(find_real_redis())
-    except NoRealRedisError as error:
-        raise MissingError(str(error)) from None
-    for _ in bench.turns():
-        yield Pair(told_by(START) * 1000, spawned(executable) * 1000)
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        try:
+            executable = str(find_real_redis())
+        except NoRealRedisError as error:
+            raise MissingError(str(error)) from None
+        for _ in bench.turns():
+            yield Pair(told_by(START.format(servers=servers)) * 1000, spawned(executable) * 1000)
+
+    return measure
 
 
 def command_time(bench: Workbench) -> Generator[Pair]:
