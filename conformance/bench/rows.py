@@ -222,7 +222,7 @@ def in_process_rows() -> Iterator[Row]:
     loads = {
         "five": "five commands in turn",
         "queue": "RPUSH and LPOP of 10 bytes",
-        "pipelines": "the same, pipelines of 100",
+        "pipelines": "these in pipelines of 100",
     }
     for load, at_least, async_at_least in (("five", 4.0, 5.0), ("queue", 6.0, 10.0), ("pipelines", 8.0, 8.0)):
         name = f"in-process-{load}"
@@ -231,7 +231,7 @@ def in_process_rows() -> Iterator[Row]:
             "fakeredis.FakeRedis", Target(at_least), in_process_rates(load, "fakeredis.FakeRedis"),
         )  # fmt: skip
         yield Row(
-            f"{name}-async", "in-process", f"the same with asyncio, one task, {loads[load]}", "requests/s",
+            f"{name}-async", "in-process", f"with asyncio, one task, {loads[load]}", "requests/s",
             "fakeredis.FakeAsyncRedis", Target(async_at_least),
             in_process_async_rates(load, "fakeredis.FakeAsyncRedis"),
         )  # fmt: skip
