@@ -103,6 +103,7 @@ class Member:
         lock: The flavour's lock, if operations share this member; else None.
         users: How many operations and blocks use it.
         is_spoiled: Whether the connection is not to be kept: it may watch keys, or a role be held on it.
+        life: How many connections were here before; one that was opened again under its name is the same.
     """
 
     def __init__(self) -> None:
@@ -112,6 +113,7 @@ class Member:
         self.lock: Any = None
         self.users = 1
         self.is_spoiled = False
+        self.life = 0
         self._generation = 0
         self._since = 0.0
         self._socket: Any = None
@@ -135,6 +137,7 @@ class Member:
     def take_out(self) -> Any:
         """Remove and return the connection; None if there is none."""
         connection, self.connection, self._socket, self.number = self.connection, None, None, None
+        self.life += 1
         return connection
 
     def forget(self) -> None:

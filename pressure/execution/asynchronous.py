@@ -355,8 +355,10 @@ class AsyncConnections(ABC):
 
     async def reconnect(self, member: Member) -> None:
         """Open a member's connection again under its name, so that its holds go on living; see ``ready``."""
+        life = member.life
         await self.close(member.take_out())
         await self.ready(member, member.name)
+        member.life = life
 
     async def give_back(self, member: Member) -> None:
         """Give a member back to the pool."""

@@ -13,7 +13,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final, Generic
 
 import hiredis
@@ -41,6 +41,9 @@ MOVING: Final = 0.05
 #: Error replies that operations expect, and that do not make a connection unusable.
 _EXPECTED: Final = frozenset({"NOSCRIPT", "NOGROUP", "BUSYGROUP", "EMPTYKEY"})
 _NO_KEY: Final = "no such key"
+
+#: The commands that end a watch.
+_UNWATCHING: Final = frozenset({b"EXEC", b"UNWATCH", b"DISCARD"})
 
 
 class Execution(Generic[T]):
@@ -113,7 +116,7 @@ class Execution(Generic[T]):
         """The bytes of a step that is about to be sent, and how many replies there will be."""
         self._had_changed = self._changed
         if not self._changed:
-            self._changed = not _HARMLESS.issuperset([command[0] for command in step.commands])
+            self._changed = changes(step.commands)
         return b"".join(map(_pack, step.commands)), len(step.commands)
 
     def advance(self, replies: list[Reply]) -> None:
@@ -175,9 +178,13 @@ class PooledExecution(Execution[T]):
 
     __slots__ = (
         "_can_fail_over",
+        "_executed",
+        "_life",
         "_limit",
         "_refused_steps",
         "_reply_timeout",
+        "_unsent",
+        "_watch_is_lost",
         "_watched",
         "_watches",
         "connection",
@@ -188,15 +195,18 @@ class PooledExecution(Execution[T]):
         super().__init__(operation, where, checkout.begin_hold)
         self.member = checkout.member
         self.connection: Any = None
+        self._life = -1
         self._reply_timeout = where.reply_timeout
         self._limit = where.max_connections
         self._can_fail_over = where.directory is not None
-        self._watches = self._watched = False
+        self._watches = self._watched = self._watch_is_lost = False
         self._refused_steps = 0
+        self._unsent: tuple[Command, ...] | None = None  # of the step: what no server has executed
+        self._executed: list[Reply] = []  # the replies to what was before that
 
     def begin(self) -> None:
         """Run the operation to its first step, on the member's connection."""
-        self.connection = self.member.connection
+        self.connection, self._life = self.member.connection, self.member.life
         super().begin()
 
     def timeout_of(self, step: Batch) -> float:
@@ -206,7 +216,7 @@ class PooledExecution(Execution[T]):
     @property
     def shares(self) -> bool:
         """Whether other operations may use the connection before the next step, which waits."""
-        return self.member.lock is not None and not self._watches
+        return self.member.lock is not None and not self._watches and self._unsent is None
 
     def stopped_unable_to_share(self) -> bool:
         """Stop an operation that would wait on a shared connection while it watches keys; whether it did."""
@@ -216,75 +226,109 @@ class PooledExecution(Execution[T]):
         return True
 
     def check_connection(self) -> None:
-        """Raise the error of ``lost`` if the connection was lost while other operations used it."""
-        if self.member.connection is not self.connection:
+        """Go on with the member's connection, which another operation may have opened again meanwhile.
+
+        Raises:
+            PressureError: The error of ``lost``: the connection was lost while other operations used it.
+        """
+        if self.member.life != self._life:
             raise self.lost(ConnectionError("while another operation used it"))
+        self.connection = self.member.connection
 
     def packed(self, step: Batch) -> tuple[bytes, int]:
-        """The bytes of a step that is about to be sent, and how many replies there will be."""
-        self._watched = self._watches and not unwatches_first(step.commands)
-        self._watches = watches_after(step.commands, self._watches)
-        if self.member.lock is not None and isinstance(step, Wait):
-            step = as_poll(step)
-        return super().packed(step)
+        """The bytes of a step, or of what is left of it, and how many replies there will be."""
+        if self._unsent is None:
+            if self.member.lock is not None and isinstance(step, Wait):
+                step = as_poll(step)
+            self._unsent = step.commands
+        if self._watch_is_lost and (end := ends_watch(self._unsent)):
+            self._watch_is_lost = False
+            if self._unsent[end - 1][0] == b"EXEC":
+                self._executed += [None] * end  # as if another client had changed a watched key
+                self._unsent = self._unsent[end:]
+        self._watched = self._watches
+        self._watches = watches_after(self._unsent, self._watches)
+        return super().packed(Batch(self._unsent))
 
     def accept_end(self) -> bool:
         """Prepare to send the step again, as its server ended without executing it; False if it is not to be.
 
         Another process runs the server then.
         """
-        if not self._can_fail_over or not self._may_send_again:
-            return False
-        self._forget_step()
-        return True
-
-    @property
-    def _may_send_again(self) -> bool:
-        """Whether another server can execute the current step.
-
-        It does not know which keys were watched, and other operations on a shared connection do not know that
-        it was opened anew.
-        """
-        return not self._watched and self.member.lock is None
+        return self._can_fail_over and self._accept_refusal(0)
 
     def accept_move(self, step: Batch, replies: list[Reply]) -> bool:
-        """Prepare to send the step again, to the node that has the keys now; False if it is not to be."""
-        return "MOVED" in _refusals(step, replies) and self._accept_refusal()
+        """Prepare to send a refused step again, to the node that has the keys; False if it is not to be."""
+        return self._accept(step, replies, ("MOVED",))
 
     def accept_delay(self, step: Batch, replies: list[Reply]) -> bool:
-        """Prepare to send the step again in ``MOVING`` seconds, as its keys are on their way; or False."""
-        return bool(_refusals(step, replies)) and self._accept_refusal()
+        """Prepare to send a refused step again in ``MOVING`` seconds: its keys are on their way; or False."""
+        return self._accept(step, replies, ELSEWHERE)
 
-    def _accept_refusal(self) -> bool:
-        """Prepare to send a step again that was refused; False if that happens for too long."""
-        self._refused_steps += 1
-        if not self._may_send_again or self._refused_steps * MOVING > self._reply_timeout:
+    def _accept(self, step: Batch, replies: list[Reply], why: Collection[str]) -> bool:
+        assert self._unsent is not None
+        at = refused_from(self._unsent, replies)
+        if at is None or _codes(replies[at:]).isdisjoint(why):
             return False
-        self._forget_step()
+        if at == 0 and self._watched and isinstance(step, Wait) and not ends_watch(self._unsent):
+            return False  # the operation itself first watches again
+        self._refused_steps += 1
+        if self._refused_steps * MOVING > self._reply_timeout:
+            return False
+        self._executed += replies[:at]
+        return self._accept_refusal(at)
+
+    def _accept_refusal(self, at: int) -> bool:
+        """Prepare to send again what was sent last, from this command on.
+
+        The server that executes it does not know which keys were watched before.
+        """
+        assert self._unsent is not None
+        done, self._unsent = self._unsent[:at], self._unsent[at:]
+        self._changed = self._had_changed or changes(done)
+        self._watch_is_lost |= watches_after(done, self._watched)
+        self._watches = False
         return True
 
-    def _forget_step(self) -> None:
-        """Undo what ``packed`` has noted of a step that was not executed."""
-        self._changed, self._watches = self._had_changed, False
-
     def advance(self, replies: list[Reply]) -> None:
-        """Hand in the replies to ``step``."""
+        """Hand in the replies to ``step``, or to what was sent of it last."""
+        if self._unsent is not None:
+            replies = [*self._executed, *replies[len(replies) - len(self._unsent) :]]
+            self._unsent, self._executed = None, []
         if self.member.lock is not None and isinstance(self.step, Wait):
             replies = replies_to_wait(self.step, replies)
         super().advance(replies)
 
 
-def _refusals(step: Batch, replies: list[Reply]) -> frozenset[str]:
-    """The codes of a node's refusals, if it has executed nothing of a step but what changes nothing."""
+def changes(commands: tuple[Command, ...]) -> bool:
+    """Whether one of these commands may change something."""
+    return not _HARMLESS.issuperset([command[0] for command in commands])
+
+
+def _codes(replies: list[Reply]) -> frozenset[str]:
+    return frozenset(reply.code for reply in replies if isinstance(reply, ServerReplyError))
+
+
+def refused_from(commands: tuple[Command, ...], replies: list[Reply]) -> int | None:
+    """The index of the first command that a node has refused since it does not have the keys (any more).
+
+    None if there is none, or if a command after it was executed and may have changed something. A transaction
+    is refused as a whole: then the index is that of its MULTI.
+    """
     if ServerReplyError not in map(type, replies):
-        return frozenset()
+        return None
+    names = [command[0] for command in commands]
     codes = [reply.code if isinstance(reply, ServerReplyError) else "" for reply in replies]
-    refused = ELSEWHERE.intersection(codes)
-    nothing_done = codes[-1] == "EXECABORT" or all(
-        code in ELSEWHERE or command[0] in _HARMLESS
-        for code, command in zip(codes, step.commands, strict=True)
-    )
-    return refused if nothing_done else frozenset()
+    elsewhere = {*ELSEWHERE, "UNBLOCKED"} if "MOVED" in codes else ELSEWHERE  # its node has become a replica
+    found, at = None, 0
+    while at < len(names):
+        end = 1 + (names.index(b"EXEC", at) if names[at] == b"MULTI" else at)
+        if codes[end - 1] and not elsewhere.isdisjoint(codes[at:end]):
+            found = at if found is None else found
+        elif found is not None and changes(commands[at:end]):
+            return None
+        at = end
+    return found
 
 
 def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
@@ -292,14 +336,14 @@ def watches_after(commands: tuple[Command, ...], before: bool) -> bool:
     for name, *_ in commands:
         if name == b"WATCH":
             before = True
-        elif name in (b"EXEC", b"UNWATCH", b"DISCARD"):
+        elif name in _UNWATCHING:
             before = False
     return before
 
 
-def unwatches_first(commands: tuple[Command, ...]) -> bool:
-    """Whether it makes no difference to these commands which keys were watched before them."""
-    return next((name for name, *_ in commands if name in (b"EXEC", b"UNWATCH")), b"") == b"UNWATCH"
+def ends_watch(commands: tuple[Command, ...]) -> int:
+    """How many of these commands there are up to the first that ends a watch; 0 if none does."""
+    return next((at for at, (name, *_) in enumerate(commands, 1) if name in _UNWATCHING), 0)
 
 
 def is_wrong_server(error: ServerReplyError) -> bool:

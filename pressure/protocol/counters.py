@@ -58,8 +58,8 @@ def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
         if bad or now != was
     ]
     done = executed((yield Batch(atomic(*corrections))))
-    if done is None:  # another client changed one of the keys meanwhile
-        return 0, 0
+    if done is None:  # another client changed one of the keys meanwhile, or they have moved
+        return (yield from restore_counters(ctx))
     check(done)
     return (0 if any(broken[:2]) else missing), sum(broken)
 

@@ -67,20 +67,21 @@ def free_role(ctx: Context, role: Role, holder: bytes | None) -> Operation[Freed
         (b"LLEN", keys.unacked),
         (b"LLEN", keys.closed),
     )
-    *_, count, now, unacked, marks = check((yield Batch(looks)))
-    if count or now != holder:
-        yield Batch(((b"UNWATCH",),))
-        return None
-    freed = Freed(unacked, marks == 1) if role is CONSUMER else Freed(0, False)
-    back = (*(put_back(ctx),) * freed.orphans, *(mark_back(ctx),) * freed.mark)
-    try:
-        replies = yield Batch(atomic(*back, *release_commands(keys, role, hold_id)))
-        return freed if was_done(replies) else None
-    except ServerReplyError as error:
-        if error.code != "OOM" or not ctx.server.scripts:
-            raise
-        (reply,) = check((yield Batch((free_by_script(ctx, role, holder, hold_id, token=False),))))
-        return None if reply is None else Freed(reply[0], bool(reply[1]))
+    while True:
+        *_, count, now, unacked, marks = check((yield Batch(looks)))
+        if count or now != holder:
+            yield Batch(((b"UNWATCH",),))
+            return None
+        freed = Freed(unacked, marks == 1) if role is CONSUMER else Freed(0, False)
+        back = (*(put_back(ctx),) * freed.orphans, *(mark_back(ctx),) * freed.mark)
+        try:
+            if was_done((yield Batch(atomic(*back, *release_commands(keys, role, hold_id))))):
+                return freed
+        except ServerReplyError as error:
+            if error.code != "OOM" or not ctx.server.scripts:
+                raise
+            (reply,) = check((yield Batch((free_by_script(ctx, role, holder, hold_id, token=False),))))
+            return None if reply is None else Freed(reply[0], bool(reply[1]))
 
 
 def free_by_script(ctx: Context, role: Role, holder: bytes | None, hold_id: bytes, *, token: bool) -> Command:
@@ -141,13 +142,14 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
         (b"LLEN", keys.queue),
         (b"LLEN", keys.unacked),  # the consumer pushes the token when it settles these
     )
-    _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
-    bound = bound_in(limit)
-    if bound is None or not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
-        yield Batch(((b"UNWATCH",),))
-        return TokenFound(limit, tokens)
-    replies = yield Batch(atomic(*refill(ctx)))
-    return TokenFound(limit, tokens, was_done(replies))
+    while True:
+        _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
+        bound = bound_in(limit)
+        if bound is None or not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
+            yield Batch(((b"UNWATCH",),))
+            return TokenFound(limit, tokens)
+        if was_done((yield Batch(atomic(*refill(ctx))))):
+            return TokenFound(limit, tokens, restored=True)
 
 
 def heal(ctx: Context, role: Role, holder: bytes | None, deadline: Deadline) -> Operation[bool]:

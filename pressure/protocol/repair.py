@@ -145,12 +145,14 @@ def _unless_consumed(
     """Send the commands for a list if no client holds the consumer role; returns how many were run."""
     free = ctx.keys.consumer_free
     looks: tuple[Command, ...] = ((b"WATCH", free, key), (b"LLEN", free), (b"LLEN", key))
-    _, is_free, length = check((yield Batch(looks)))
-    work = commands(length) if is_free else ()
-    if not work:
-        yield Batch(((b"UNWATCH",),))
-        return 0
-    return len(work) if was_done((yield Batch(atomic(*work)))) else 0
+    while True:
+        _, is_free, length = check((yield Batch(looks)))
+        work = commands(length) if is_free else ()
+        if not work:
+            yield Batch(((b"UNWATCH",),))
+            return 0
+        if was_done((yield Batch(atomic(*work)))):
+            return len(work)
 
 
 def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:
@@ -171,11 +173,13 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
 def _unless_created(ctx: Context, work: tuple[Command, ...]) -> Operation[bool]:
     """Send the commands unless the queue exists, in one transaction; whether they were run."""
     bound = ctx.keys.bound
-    _, exists = check((yield Batch(((b"WATCH", bound), (b"EXISTS", bound)))))
-    if exists:
-        yield Batch(((b"UNWATCH",),))
-        return False
-    return was_done((yield Batch(atomic(*work))))
+    while True:
+        _, exists = check((yield Batch(((b"WATCH", bound), (b"EXISTS", bound)))))
+        if exists:
+            yield Batch(((b"UNWATCH",),))
+            return False
+        if was_done((yield Batch(atomic(*work)))):
+            return True
 
 
 def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:

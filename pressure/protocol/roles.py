@@ -108,20 +108,20 @@ def _claimed(
     ctx: Context, hold: Hold, work: tuple[Command, ...], then: tuple[Command, ...]
 ) -> Operation[list[Reply] | None]:
     """Write the hold's id for a role that was popped; None if another client has freed the role since."""
-    if not hold.watched:  # the server has refused a script since the pop
-        *_, holder = yield Batch(is_ours(ctx, hold))
-        if holder != hold.before and not isinstance(holder, ServerReplyError):
-            return None
     claim = atomic(claim_command(ctx, hold), *work)
-    replies = yield Batch((*claim, *then))
-    hold.watched = True
-    first, rest = replies[: len(claim)], replies[len(claim) :]
-    if isinstance(first[0], ServerReplyError):  # its own SET has broken the watch of before
-        rest = (yield Batch(((b"UNWATCH",), *then)))[1:]
-    done = executed(first)
-    if done is None:
-        yield Batch(((b"UNWATCH",),))
-        return None
+    done = None
+    while done is None:
+        if not hold.watched:  # the server has refused a script since the pop, or the queue's keys have moved
+            *_, holder = yield Batch(((b"UNWATCH",), *is_ours(ctx, hold)))
+            if holder != hold.before and not isinstance(holder, ServerReplyError):
+                yield Batch(((b"UNWATCH",),))
+                return None
+        replies = yield Batch((*claim, *then))
+        first, rest = replies[: len(claim)], replies[len(claim) :]
+        if isinstance(first[0], ServerReplyError):  # its own SET has broken the watch of before
+            rest = (yield Batch(((b"UNWATCH",), *then)))[1:]
+        done = executed(first)
+        hold.watched = done is not None
     hold.claimed = not isinstance(done[0], ServerReplyError)
     return [*done, *rest]
 
@@ -137,9 +137,10 @@ def as_holder(
 ) -> Operation[list[Reply] | None]:
     """The replies to a holder's transaction (see ``executed``); None if the role or the queue is gone.
 
-    Renewing a lease changes the watched holder key, so that the transaction fails although the hold still has
-    the role. Then ``work`` is tried again. In a deleted queue only a consumer tries again: it has its role to
-    give back, for which the delete waits; a producer has nothing more to write.
+    Renewing a lease changes the watched holder key, and a watch ends when the keys move to another node. So
+    the transaction may fail although the hold still has the role. Then ``work`` is tried again. In a deleted
+    queue only a consumer tries again: it has its role to give back, for which the delete waits; a producer
+    has nothing more to write.
 
     Raises:
         ServerReplyError: The server refused the transaction as a whole, or the check that comes before it is
@@ -147,7 +148,7 @@ def as_holder(
     """
     bound = ctx.keys.bound
     done = executed(replies, end)
-    while done is None and ctx.lease:
+    while done is None:
         *_, holder, exists = check((yield Batch((*is_ours(ctx, hold, bound), (b"EXISTS", bound)))))
         if holder != hold.id or (hold.role is PRODUCER and not exists):
             yield Batch(((b"UNWATCH",),))
@@ -227,7 +228,7 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
         replies = yield Batch(atomic(*release))
         if is_full(replies) and ctx.server.scripts:
             return (yield Batch((free_by_script(ctx, hold.role, holder, hold.id, token=hold.token),)))
-        if replies[-1] is not None:  # else a renewed lease has changed the watched key
+        if replies[-1] is not None:  # else a renewed lease has changed the watched key, or it has moved
             return transaction_replies(replies)
 
 
@@ -236,11 +237,14 @@ def _token_that_was_not_ours(ctx: Context, hold: Hold) -> Operation[list[Reply]]
     bound = ctx.keys.bound
     if not hold.token:
         return (yield Batch(((b"UNWATCH",),)))
-    *_, exists = replies = yield Batch(((b"UNWATCH",), (b"WATCH", bound), (b"EXISTS", bound)))
-    if exists == 1:
-        return transaction_replies((yield Batch(atomic(*refill(ctx)))))
-    yield Batch(((b"UNWATCH",),))
-    return replies
+    while True:
+        *_, exists = replies = yield Batch(((b"UNWATCH",), (b"WATCH", bound), (b"EXISTS", bound)))
+        if exists != 1:
+            yield Batch(((b"UNWATCH",),))
+            return replies
+        replies = yield Batch(atomic(*refill(ctx)))
+        if replies[-1] is not None:
+            return transaction_replies(replies)
 
 
 def lost_role(ctx: Context, hold: Hold) -> Operation[Exception]:

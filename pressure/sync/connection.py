@@ -188,8 +188,10 @@ class Connections:
 
     def reconnect(self, member: Member, scope: CancelScope) -> None:
         """Open a member's connection again under its name, so that its holds go on living; see ``ready``."""
+        life = member.life
         close(member.take_out())
         self.ready(member, scope, member.name)
+        member.life = life
 
     def give_back(self, member: Member) -> None:
         """Give a member back to the pool."""

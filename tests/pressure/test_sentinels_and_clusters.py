@@ -28,7 +28,6 @@ from pressure import (
 from pressure.cli import main
 from pressure.execution import execution
 from pressure.protocol import Context, exists
-from pressure.protocol.operation import Batch
 from tests.servers import RealServer, answers
 
 from .conftest import StartTask, execute, until, waiting
@@ -231,6 +230,24 @@ def test_who_waits_goes_on_at_the_node_to_which_the_slot_moves(
         puts.disconnect()
 
 
+@pytest.mark.parametrize("flavour", sorted(set(FLAVOURS) - {"plain"}))
+def test_operations_that_share_a_connection_go_on_together_at_the_other_node(
+    cluster_of_ours: miniredis.Cluster, flavour: str, task: StartTask
+) -> None:
+    url = f"{cluster_of_ours.cluster_url}?max_connections=1"
+    queue = FLAVOURS[flavour]("{bar}", url=url)
+    try:
+        queue.create()
+        waits = [task(queue.get) for _ in range(2)]
+        home = cluster_of_ours.node_of("{bar}")
+        until(lambda: queue.holder("consumer"), "does one of them wait")
+        move(home)
+        queue.put_many([b"v", b"w"])
+        assert {wait.result() for wait in waits} == {b"v", b"w"}
+    finally:
+        queue.disconnect()
+
+
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_who_waits_for_a_role_goes_on_at_the_node_to_which_the_slot_moves(
     cluster_of_ours: miniredis.Cluster, flavour: str, task: StartTask
@@ -346,32 +363,38 @@ def refusals_of(node: miniredis.ClusterNode) -> int:
     return sum(errors.get(f"errorstat_{code}", {"count": 0})["count"] for code in ("TRYAGAIN", "ASK"))
 
 
-MOVED = ServerReplyError("MOVED 1 127.0.0.1:7001")
-PUSH, GET = (b"LPUSH", b"k", b"v"), (b"GET", b"k")
+MOVED, DELAYED = ServerReplyError("MOVED 1 127.0.0.1:7001"), ServerReplyError("TRYAGAIN")
+WRONG, ABORTED, GONE = (ServerReplyError(code) for code in ("WRONGTYPE", "EXECABORT", "UNBLOCKED"))
+PUSH, GET, POP = (b"LPUSH", b"k", b"v"), (b"GET", b"k"), (b"BRPOP", b"k", b"1")
+MULTI, EXEC = (b"MULTI",), (b"EXEC",)
 
 
 @pytest.mark.parametrize(
-    ("commands", "replies", "refusals"),
+    ("commands", "replies", "index"),
     [
-        ([PUSH], [1], set()),
-        ([PUSH], [MOVED], {"MOVED"}),
-        ([PUSH, PUSH], [MOVED, ServerReplyError("TRYAGAIN")], {"MOVED", "TRYAGAIN"}),
-        ([PUSH, PUSH], [1, MOVED], set()),
-        ([GET, PUSH], [b"v", MOVED], {"MOVED"}),
-        ([PUSH, PUSH], [ServerReplyError("WRONGTYPE"), MOVED], set()),
-        ([PUSH], [ServerReplyError("WRONGTYPE")], set()),
-        (
-            [(b"MULTI",), PUSH, PUSH, (b"EXEC",)],
-            [b"OK", b"QUEUED", MOVED, ServerReplyError("EXECABORT")],
-            {"MOVED"},
-        ),
-        ([(b"MULTI",), PUSH, (b"EXEC",)], [b"OK", b"QUEUED", [1]], set()),
+        ([PUSH], [1], None),
+        ([PUSH], [MOVED], 0),
+        ([PUSH, PUSH], [MOVED, DELAYED], 0),
+        ([PUSH, PUSH], [1, MOVED], 1),
+        ([PUSH, PUSH], [DELAYED, 1], None),
+        ([PUSH, GET], [DELAYED, b"v"], 0),
+        ([GET, PUSH], [b"v", MOVED], 1),
+        ([PUSH, PUSH], [WRONG, MOVED], 1),
+        ([PUSH], [WRONG], None),
+        ([POP, GET, GET], [None, MOVED, MOVED], 1),
+        ([POP, GET], [GONE, MOVED], 0),
+        ([POP, GET], [GONE, b"v"], None),
+        ([MULTI, PUSH, PUSH, EXEC], [b"OK", b"QUEUED", MOVED, ABORTED], 0),
+        ([MULTI, PUSH, PUSH, EXEC], [b"OK", b"QUEUED", b"QUEUED", DELAYED], 0),
+        ([MULTI, PUSH, EXEC, GET], [b"OK", b"QUEUED", [1], MOVED], 3),
+        ([PUSH, MULTI, PUSH, EXEC, GET], [1, b"OK", MOVED, ABORTED, MOVED], 1),
+        ([GET, MULTI, PUSH, EXEC], [MOVED, b"OK", b"QUEUED", [1]], None),
+        ([MULTI, PUSH, EXEC], [b"OK", b"QUEUED", [1]], None),
+        ([MULTI, PUSH, EXEC], [b"OK", WRONG, ABORTED], None),
     ],
 )
-def test_only_a_step_of_which_nothing_was_done_is_sent_again(
-    commands: list[Any], replies: list[Any], refusals: set[str]
-) -> None:
-    assert execution._refusals(Batch(tuple(commands)), replies) == refusals
+def test_what_is_sent_again_is_what_was_not_done(commands: list[Any], replies: list[Any], index: int) -> None:
+    assert execution.refused_from(tuple(commands), replies) == index
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)

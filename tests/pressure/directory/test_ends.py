@@ -26,10 +26,8 @@ from .conftest import Other, blocked, owner
 
 pytestmark = pytest.mark.usefixtures("forked")
 
-WITH_SCRIPTS = sorted(set(FLAVOURS) - {"plain"})
 
-
-@pytest.mark.parametrize("flavour", WITH_SCRIPTS)
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_who_waits_goes_on_when_the_process_with_the_server_ends_by_itself(
     flavour: str, other: Callable[..., Other], url: str, folder: Path
 ) -> None:
@@ -72,7 +70,7 @@ def test_a_put_that_waits_for_room_goes_on_too(other: Callable[..., Other], url:
     second.wait()
 
 
-@pytest.mark.parametrize("flavour", WITH_SCRIPTS)
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_what_could_not_be_sent_any_more_is_sent_to_the_next_server(
     flavour: str, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,19 +96,6 @@ def test_a_block_that_receives_acknowledges_on_the_next_server(
             assert message.data == b"one"
         assert jobs.get_many(2) == [b"two"]
     assert owner(folder) == os.getpid()
-
-
-def test_without_scripts_an_operation_under_way_fails_and_the_next_one_works(
-    other: Callable[..., Other], url: str, folder: Path
-) -> None:
-    first = other("jobs.create()")
-    second = other(f"jobs = pressure.Queue('jobs', url={url!r}, scripts=False)")
-    second.do("import contextlib; lost = contextlib.suppress(pressure.OutcomeUnknownError)")
-    second.tell("with lost: jobs.get(); raise AssertionError")
-    blocked(folder, 1)
-    first.end()
-    second.wait()
-    second.do("jobs.put('v'); assert jobs.get() == b'v'")
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)

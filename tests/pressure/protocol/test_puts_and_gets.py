@@ -119,7 +119,9 @@ def test_a_get_during_a_delete_keeps_its_value_and_writes_nothing_but_its_releas
 
 def test_a_get_whose_role_was_taken_away_keeps_its_value() -> None:
     play = get().reply(*WITH_ROLE).reply(*as_consumer(0, b"v", b"5", 3))
-    assert play.reply(OK, *[QUEUED] * 6, NULL).result == b"v"
+    play.reply(OK, *[QUEUED] * 6, NULL)
+    assert play.sent == ["WATCH :consumer :bound", "GET :consumer", "EXISTS :bound"]
+    assert play.reply(OK, b"another", 1).reply(OK).result == b"v"
 
 
 def test_a_get_that_pops_a_mark_of_close_pushes_it_back_and_tries_the_queue_again() -> None:

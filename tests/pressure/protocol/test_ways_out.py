@@ -70,7 +70,7 @@ WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], 
     ),
     "put: deleted before the transaction": (
         put,
-        [WITH_ROLE, as_producer(0, b"0", b"5", 0), [OK, *[QUEUED] * 7, NULL], [NULL, ME]],
+        [WITH_ROLE, as_producer(0, b"0", b"5", 0), [OK, *[QUEUED] * 7, NULL], [OK, ME, 0], [OK], [NULL, ME]],
         QueueDoesNotExistError,
         [*TOKEN, *RELEASE["producer"]],
     ),
@@ -170,6 +170,8 @@ def test_a_client_that_could_not_write_its_id_gives_the_role_back_unless_it_was_
 
 def test_a_client_that_finds_the_role_it_popped_freed_goes_on_waiting() -> None:
     play = put().reply(*WITH_ROLE).reply(OK, QUEUED, QUEUED, NULL, OK, b"another", b"5", 0, 0)
+    assert play.sent == ["UNWATCH", "WATCH :producer", "GET :producer"]
+    play.reply(OK, OK, b"another")
     assert play.sent == ["UNWATCH"]
     play.reply(OK)
     assert play.sent[0] == "RPOP :producer_free"
