@@ -49,7 +49,7 @@ VERSION = "miniredis_version"
 FAULT = "miniredis_fault"
 
 TARGET = pytest.StashKey[Any]()
-"""The ``conformance.targets.Target`` that takes the place of miniredis, if one is to."""
+"""The ``real_servers.Target`` that takes the place of miniredis, if one is to."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -25,7 +25,8 @@ from conformance.clients.flavours import FLAVOURS
 from conformance.judging.capabilities import is_no_redis_7_0
 from conformance.judging.environment import Environment
 from conformance.targets import Address, NoRealRedisError, embedded, real_redis
-from conformance.targets.programs import find_real_redis, wheels_redis
+from conformance.targets.programs import find_real_redis
+from miniredis.testing.real_programs import wheels_redis
 from tests.tools.forking import ForkServer
 
 from .cases import exhaustive

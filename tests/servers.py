@@ -14,8 +14,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from conformance.targets.processes import NoRealRedisError, end, launch, real_at_free_port
 from conformance.targets.programs import find_real_redis
+from miniredis.testing.real_servers import NoRealRedisError, end, launch, real_at_free_port
 
 __all__ = ["RealServer", "answers", "find_redis_7_0", "flags_of", "found", "is_loading", "start_redis"]
 

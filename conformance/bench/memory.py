@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from ..targets.processes import NotInstalledError
+from miniredis.testing.real_servers import NotInstalledError
+
 from .crowds import allow_files, answered, blocked, idle
 from .lists import fill
 from .servers import RunningServer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from ..targets.processes import NotInstalledError
+from miniredis.testing.real_servers import NotInstalledError
+
 from ..wire import Hangup
 from .model import Outcome, Row
 from .turns import Effort, Pair

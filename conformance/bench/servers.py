@@ -17,8 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
+from miniredis.testing.real_servers import START_LIMIT, Command, at_free_port, real_at_free_port
+
 from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
-from ..targets.processes import START_LIMIT, Command, at_free_port, real_at_free_port
 from ..wire import RawConnection
 from .turns import MissingError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..targets.processes import NotInstalledError
+from miniredis.testing.real_servers import NotInstalledError
 
 __all__ = ["QUICK", "Effort", "MissingError", "Pair"]
 

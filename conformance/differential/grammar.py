@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import hiredis
 
-from ..targets.processes import NotInstalledError
+from miniredis.testing.real_servers import NotInstalledError
+
 from ..wire import RawConnection
 
 __all__ = ["GROUPS", "LEFT_OUT", "Argument", "Form", "read_forms"]

@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from miniredis.testing.real_servers import NotInstalledError
+
 from ..targets import Address, Target, real_redis, target_named
-from ..targets.processes import NotInstalledError
 from ..wire import RawConnection
 
 if TYPE_CHECKING:

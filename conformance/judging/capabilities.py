@@ -15,9 +15,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final, TypeAlias
 
+from miniredis.testing.real_servers import NotInstalledError
+
 from ..clients.flavours import FLAVOURS
 from ..targets import real_redis
-from ..targets.processes import NotInstalledError
 from .environment import Environment
 from .limits import ended_by
 

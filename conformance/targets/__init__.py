@@ -5,20 +5,24 @@
     with target_named("real").up() as address:
         print(address.url)
 
-``named`` has the targets by name; ``programs`` finds the programs on this machine; ``processes`` starts them.
+``named`` has the targets by name; ``programs`` finds programs on this machine, beside those that
+``miniredis.testing.real_programs`` finds; ``miniredis.testing.real_servers`` starts them.
 """
 
-from ..wire import Address
-from .named import TARGETS, Target, UnusableError, embedded, program, real_redis, target_named
-from .processes import (
+from miniredis.testing.real_servers import (
     START_LIMIT,
     NoRealRedisError,
     NotInstalledError,
+    Target,
     accepts,
     end,
     free_port,
+    program,
     real_at_free_port,
 )
+
+from ..wire import Address
+from .named import TARGETS, UnusableError, embedded, real_redis, target_named
 from .programs import fakeredis_command, find_real_redis, go_miniredis_command
 
 __all__ = [

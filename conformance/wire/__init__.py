@@ -5,7 +5,8 @@ messages of a client, ``recording`` writes down what was said, and ``masking`` h
 ``address`` is where to.
 """
 
-from .address import Address
+from miniredis.testing.address import Address
+
 from .connections import PATIENCE, Hangup, RawConnection, ReplyEnd, encode, reply_end
 
 __all__ = ["PATIENCE", "Address", "Hangup", "RawConnection", "ReplyEnd", "encode", "reply_end"]

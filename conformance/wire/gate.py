@@ -19,7 +19,8 @@ from typing import Final, Literal, TypeAlias
 
 import hiredis
 
-from .address import Address
+from miniredis.testing.address import Address
+
 from .connections import ReplyEnd
 from .relay import Relay
 

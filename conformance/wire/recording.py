@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from .address import Address
+from miniredis.testing.address import Address
+
 from .masking import masked, without
 from .relay import Relay, hang_up
 

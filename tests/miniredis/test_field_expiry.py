@@ -21,9 +21,9 @@ import redis
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
-from conformance.targets.processes import real_at_free_port
 from miniredis.engine.values.hashes import HashValue
 from miniredis.engine.versions.version import VERSIONS
+from miniredis.testing.real_servers import real_at_free_port
 from tests.miniredis.effects import appended_to, commands_in
 
 RECORDED: Final = Path(__file__).with_name("field_expiry.json")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.targets import Address, real_redis
-from conformance.targets.processes import at_free_port
+from miniredis.testing.real_servers import at_free_port
 from tests.cases import exhaustive
 from tests.tools.hostile.case import Case
 from tests.tools.hostile.cases.large import LARGE, Sized

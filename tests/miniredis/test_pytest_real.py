@@ -138,8 +138,13 @@ def test_a_server_at_a_url_is_emptied_and_not_used_if_it_has_keys(pytester: pyte
     ("words", "text"),
     [
         (["--miniredis-real=no/such"], "*no/such*that can be run*"),
-        (["--miniredis-real=nosuch"], "*there is no target 'nosuch'*"),
-        (["--miniredis-real=redis://127.0.0.1:1"], "*cannot connect to redis://127.0.0.1:1*"),
+        (["--miniredis-real=nosuch"], "*no program nosuch that can be run*"),
+        (["--miniredis-real=redis://127.0.0.1:1"], "*cannot use redis://127.0.0.1:1: *refused*"),
+        (
+            ["--miniredis-real=rediss://:secret@host:1"],
+            "*cannot use rediss://:[*][*][*]@host:1: only redis://*",
+        ),
+        (["--miniredis-real=redis://127.0.0.1:port"], "*redis://127.0.0.1:port is no URL of a Redis: *"),
         (["--miniredis-real=redis://127.0.0.1:1", "-n", "1"], "*would delete each other's keys*"),
     ],
 )

@@ -18,10 +18,10 @@ from redis.retry import Retry
 
 import miniredis
 from conformance.targets import Address, NoRealRedisError, real_redis
-from conformance.targets.processes import FREE_PORT, free_port
 from conformance.targets.programs import find_real_redis
 from conformance.wire import RawConnection
 from miniredis.engine import ConfigurationError
+from miniredis.testing.real_servers import FREE_PORT, free_port
 from tests.cases import exhaustive_but
 from tests.servers import flags_of
 from tests.waiting import until

@@ -13,7 +13,7 @@ import redis
 
 import miniredis
 from conformance.targets import find_real_redis
-from conformance.targets.processes import CLUSTER_NODE, at_free_port
+from miniredis.testing.real_servers import CLUSTER_NODE, at_free_port
 from pressure import ServerReplyError
 from tests.servers import answers, start_redis
 

@@ -14,7 +14,7 @@ import redis
 
 import miniredis
 from conformance.clients.flavours import FLAVOURS
-from conformance.targets.processes import CLUSTER_NODE
+from miniredis.testing.real_servers import CLUSTER_NODE
 from pressure import (
     ClusterError,
     ConnectionFailedError,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.targets.processes import at_free_port
+from miniredis.testing.real_servers import at_free_port
 from pressure import Queue, QueueEmptyError
 
 from .conftest import DEADLINE, ROOT

@@ -16,7 +16,7 @@ import redis.sentinel
 
 import miniredis
 from conformance.clients.flavours import FLAVOURS as CLIENTS
-from conformance.targets.processes import CLUSTER_NODE
+from miniredis.testing.real_servers import CLUSTER_NODE
 from pressure import (
     ConnectionFailedError,
     OutcomeUnknownError,

@@ -11,7 +11,7 @@ import pytest
 import redis
 import trustme
 
-from conformance.targets.processes import FREE_PORT, free_port
+from miniredis.testing.real_servers import FREE_PORT, free_port
 from tests.servers import RealServer
 
 from .conftest import until

@@ -12,7 +12,7 @@ from functools import partial
 import miniredis
 from conformance.documents.recorded.player import RawClient
 from conformance.targets import real_redis
-from conformance.targets.processes import CLUSTER_NODE
+from miniredis.testing.real_servers import CLUSTER_NODE
 from tests.waiting import until
 
 from .talk import ask

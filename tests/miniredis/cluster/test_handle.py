@@ -17,7 +17,7 @@ import redis.asyncio
 
 import miniredis
 from conformance.targets import NoRealRedisError
-from conformance.targets.programs import found
+from miniredis.testing.real_programs import found
 from tests.waiting import until
 
 SLOT = 5061

@@ -10,9 +10,9 @@ import redis
 
 import miniredis
 from conformance.targets import Address, real_redis
-from conformance.targets.processes import CLUSTER_NODE
 from miniredis.engine import Config
 from miniredis.engine.cluster.topology import Node, Topology
+from miniredis.testing.real_servers import CLUSTER_NODE
 from tests.cases import check_each
 
 from .talk import replies, without_names

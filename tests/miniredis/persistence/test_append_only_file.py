@@ -19,9 +19,9 @@ from redis.retry import Retry
 
 import miniredis
 from conformance.targets import Address
-from conformance.targets.processes import at_free_port
 from conformance.targets.programs import find_real_redis
 from miniredis.persistence.disk import File
+from miniredis.testing.real_servers import at_free_port
 
 from ...forks import open_in
 from ...servers import start_redis

@@ -21,10 +21,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
-from conformance.targets.processes import end, free_port
 from conformance.wire import encode
 from miniredis.engine import Instant
 from miniredis.persistence.disk import Disk
+from miniredis.testing.real_servers import end, free_port
 
 from ...waiting import PATIENCE, until
 

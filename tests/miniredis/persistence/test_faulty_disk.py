@@ -17,8 +17,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from conformance.targets.processes import real_at_free_port
 from conformance.wire import RawConnection
+from miniredis.testing.real_servers import real_at_free_port
 from tests.servers import find_redis_7_0
 
 from ...cases import exhaustive

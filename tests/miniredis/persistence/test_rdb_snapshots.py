@@ -15,7 +15,6 @@ import redis
 
 import miniredis
 from conformance.targets import Address
-from conformance.targets.processes import real_at_free_port
 from conformance.targets.programs import find_real_redis
 from miniredis import Engine
 from miniredis.engine.rdb.crc64 import crc64
@@ -24,6 +23,7 @@ from miniredis.engine.rdb.reader import string
 from miniredis.persistence.damage import DamagedFileError
 from miniredis.persistence.disk import Disk
 from miniredis.persistence.rdb_file import save_file
+from miniredis.testing.real_servers import real_at_free_port
 
 from .rdb_states import (
     FAR,

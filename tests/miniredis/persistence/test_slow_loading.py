@@ -19,13 +19,13 @@ import redis
 import trio
 
 import miniredis
-from conformance.targets.processes import end, free_port
 from conformance.wire import Hangup, RawConnection, encode
 from miniredis import DamagedFileError, HeldClock
 from miniredis.persistence.disk import Disk
 from miniredis.persistence.loading import load
 from miniredis.persistence.manifest import Manifest
 from miniredis.persistence.server_files import ServerFiles
+from miniredis.testing.real_servers import end, free_port
 from tests.cases import exhaustive_but
 
 from ...servers import is_loading, start_redis

@@ -17,8 +17,8 @@ from typing import Any, Final
 import redis
 
 from conformance.targets import Address
-from conformance.targets.processes import accepts, end, free_port, launch
 from conformance.targets.programs import find_real_redis
+from miniredis.testing.real_servers import accepts, end, free_port, launch
 
 __all__ = ["Servers"]
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from conformance.targets.processes import NotInstalledError
+from miniredis.testing.real_servers import NotInstalledError
 
 __all__ = ["make_dark", "make_light"]
 

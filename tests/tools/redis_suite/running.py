@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from conformance.targets import Address, real_redis
-from conformance.targets.processes import at_free_port, free_port
+from miniredis.testing.real_servers import at_free_port, free_port
 
 from .output import Results, read
 from .sources import HELPER, Sources

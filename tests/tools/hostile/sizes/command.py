@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from conformance.arguments import amount, count
-from conformance.targets.processes import NotInstalledError
+from miniredis.testing.real_servers import NotInstalledError
 
 from .excuses import EXCUSES, Excuse, excuse_for
 from .growths import Growth, growths

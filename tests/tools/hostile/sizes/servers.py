@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from conformance.targets import find_real_redis
-from conformance.targets.processes import Command, NotInstalledError, end, options_of, start
 from conformance.wire import encode
+from miniredis.testing.real_servers import Command, NotInstalledError, end, options_of, start
 
 __all__ = ["Cost", "GoneError", "Party", "StalledError", "miniredis_words", "parties", "redis_words"]
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["Address"]
+__all__ = ["Address", "without_password"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +61,11 @@ class Address:
         """The password in the URL; None if there is none. It is never shown."""
         word = urlsplit(self.url).password
         return unquote(word) if word else None
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown: all that stands before the last @ is taken for a user and a password."""
+    scheme, _, rest = url.partition("://")
+    login, at, place = rest.rpartition("@")
+    user, has_password, _ = login.partition(":")
+    return f"{scheme}://{user}:***@{place}" if at and has_password else url

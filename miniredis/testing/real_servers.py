@@ -10,10 +10,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final
+
+from .address import Address
 
 __all__ = [
     "CLUSTER_NODE",
@@ -22,11 +26,13 @@ __all__ = [
     "Command",
     "NoRealRedisError",
     "NotInstalledError",
+    "Target",
     "accepts",
     "at_free_port",
     "end",
     "free_port",
     "options_of",
+    "program",
     "real_at_free_port",
     "start",
     "version_of",
@@ -49,7 +55,7 @@ Command = Callable[[int], Sequence[str]]
 
 
 class NotInstalledError(Exception):
-    """A server that was to be judged is not installed, does not start, or cannot be used.
+    """A server is not installed, does not start, or cannot be used.
 
     The text says which, and what to install or change.
     """
@@ -57,6 +63,40 @@ class NotInstalledError(Exception):
 
 class NoRealRedisError(NotInstalledError):
     """No redis-server was found on this machine, or the one that was found does not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A kind of server that can be started.
+
+    Attributes:
+        name: for people.
+        up: makes a context manager that starts the server, gives its ``Address``, and stops it at the end.
+            Entering it raises ``NotInstalledError`` if the server is not there.
+    """
+
+    name: str
+    up: Callable[[], AbstractContextManager[Address]]
+
+
+@contextmanager
+def program(find: Callable[[], Path], *flags: str) -> Iterator[Address]:
+    """Starts a program like redis-server on a free port, in a folder of its own that is removed at the end.
+
+    Args:
+        find: says where the program is.
+        flags: as on redis-server's command line.
+
+    Raises:
+        NoRealRedisError: it is not there, or does not start.
+    """
+    executable = find()
+    with (
+        TemporaryDirectory(prefix="redis-") as folder,
+        real_at_free_port(executable, Path(folder), *flags) as (_, port),
+    ):
+        origin = f"{executable}, {version_of(executable)}"
+        yield Address(f"redis://127.0.0.1:{port}/0", origin, another=partial(program, find))
 
 
 @contextmanager
