@@ -41,6 +41,7 @@ MODULES: Final = (
     *(f"distributed_queues.{name}" for name in ("backup", "ring", "kinds")),
     *(f"redismq.{name}" for name in ("walking", "messages", "commands")),
     "recorded",
+    "recorded.large_requests",
     "histories",
     "wire",
 )

@@ -27,6 +27,7 @@ _INTERNAL: Final = "DEBUG is there for those who develop Redis, and Redis docume
 _OURS: Final = "miniredis alone limits it, and says so in its guide"
 _ESTIMATE: Final = "it is an estimate of a server's own overhead"
 _FREES: Final = "it frees a few bytes, and a clause has connections"
+_HUGE: Final = "it takes a value of four gigabytes"
 _CROWD: Final = "it takes a hundred clients, each of which changes a key between two messages of another"
 _MODULE: Final = "no document says what COMMAND INFO tells of MQ.POP, which has such keys alone"
 _PROCESS: Final = "it depends on how much memory the server's process has"
@@ -138,6 +139,8 @@ BEYOND_LINES: Final = {
         "miniredis/engine/commands/connection.py",
         'check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))',
     ): _CLUSTER,
+    ("miniredis/engine/protocol/requests.py", "lines = len(requests) + 2 * sum(map(len, requests))"): _DISK,
+    ("miniredis/engine/commands/lcs.py", "LONGEST: Final = (1 << 32) - 2"): _HUGE,
     ("miniredis/engine/commands/memory.py", "SAMPLES: Final = 5"): _ESTIMATE,
     (
         "miniredis/engine/commands/memory.py",

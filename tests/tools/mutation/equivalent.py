@@ -62,6 +62,7 @@ BITMAPS: Final = "miniredis/engine/commands/bitmaps.py"
 MEMORY: Final = "miniredis/engine/commands/memory.py"
 PENDING: Final = "miniredis/engine/commands/stream_pending.py"
 SORTING: Final = "miniredis/engine/commands/sorting.py"
+REQUESTS: Final = "miniredis/engine/protocol/requests.py"
 RQUEUES: Final = "miniredis/engine/commands/rqueues.py"
 
 _TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
@@ -93,6 +94,9 @@ _EITHER: Final = (
 _PARTS: Final = "it only says how much is sent at a time, and a byte more or less is no difference"
 _TOKENS: Final = "a token has no value, and the list no order"
 _IDS: Final = "no message has an id that small"
+_READERS: Final = (
+    "a request that one of the readers leaves is read by another, and a part that was read is kept or not"
+)
 _SOONER: Final = "it only takes its first look sooner, and the second one the same time after that"
 _LIMIT: Final = "the comparison is only reached where there is a limit"
 
@@ -255,11 +259,23 @@ EQUIVALENT: Final = (
     Equivalent("miniredis/engine/commands/documentation.py", "wanted = [named(table, name) for name in args[2:]] if len(args) > 2 else commands(table.lookup)", ("wanted = [named(table, name) for name in args[1:]] if len(args) > 2 else commands(table.lookup)",), "no command is called docs"),
     Equivalent("miniredis/engine/commands/config.py", "for pattern in args[2:]:", ("for pattern in args[1:]:",), "no directive is called get"),
     Equivalent(BITMAPS, "last = min(max(end + total, 0) if end < 0 else end, total - 1)", ("last = min(max(end + total, 0) if end < 0 else end, total - 0)",), "there is no bit beyond the last"),
-    Equivalent("miniredis/engine/commands/lcs.py", "LONGEST: Final = (1 << 32) - 2", ("LONGEST: Final = (1 << 32) - 1", "LONGEST: Final = (1 << 32) - 3"), "each cell has four bytes"),
     Equivalent("miniredis/engine/commands/stream_reading.py", "if (reading.timeout or 0) > MAX - session.engine.now.milliseconds:", ("if (reading.timeout or 1) > MAX - session.engine.now.milliseconds:", "if (reading.timeout or -1) > MAX - session.engine.now.milliseconds:"), _NOW),
     Equivalent("miniredis/engine/commands/server.py", 'if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:', ('if not options < {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:',), "all of them at once are refused in any case"),
     Equivalent("miniredis/engine/commands/scanning.py", "if match is None or (match[1] and not match[2]):", ("if match is None or (match[0] and not match[2]):",), "a text without digits is a sign, or empty"),
     Equivalent("miniredis/engine/commands/scanning.py", "return luck.choice(live) if live else None", ("pass",), "another key is drawn until one has not expired"),
+    Equivalent(REQUESTS, 'LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}', ('LINES: Final = {b"*%d" * count: 2 * count + 1 for count in range(1, 9)}',), _READERS),
+    Equivalent(REQUESTS, 'FEW_LINES: Final = 16', ('FEW_LINES: Final = 17', 'FEW_LINES: Final = 15',), _READERS),
+    Equivalent(REQUESTS, 'SHORT_LENGTH: Final = {b"$%d\\r\\n" % length: length for length in range(10)}.get', ('SHORT_LENGTH: Final = {b"$%d\\r\\n" % length: length for length in range(11)}.get', 'SHORT_LENGTH: Final = {b"$%d\\r\\n" % length: length for length in range(9)}.get',), _READERS),
+    Equivalent(REQUESTS, 'return b"$%d" % length', ('return b"$%d" * length',), _READERS),
+    Equivalent(REQUESTS, 'lines[-1] = lines[-1][:-2]', ('pass',), _READERS),
+    Equivalent(REQUESTS, 'if len(data) > LITTLE and data.count(b"\\r", 0, SAMPLE) < FEW_LINES:', ('if len(data) >= LITTLE and data.count(b"\\r", 0, SAMPLE) < FEW_LINES:',), _READERS),
+    Equivalent(REQUESTS, 'reader.feed(data + END)', ('pass',), _READERS),
+    Equivalent(REQUESTS, 'if announces and not all(requests):', ('if announces or not all(requests):',), _READERS),
+    Equivalent(REQUESTS, 'if not typed or strings.translate(None, ORDINARY) == typed:', ('if not typed and strings.translate(None, ORDINARY) == typed:',), _READERS),
+    Equivalent(REQUESTS, 'at = used + 4', ('at = used + 3',), _READERS),
+    Equivalent(REQUESTS, 'if self._bulk is None or self._bulk < LARGE_BULK:', ('if self._bulk is None or self._bulk >= LARGE_BULK:',), _READERS),
+    Equivalent(REQUESTS, 'self._forget_read()', ('pass',), _READERS),
+    Equivalent(REQUESTS, 'self._singly = max(self._singly - 1, 0)', ('self._singly = max(self._singly + 1, 0)',), _READERS),
 )  # fmt: skip
 
 _ONLY: Final = re.compile(r"(check\(\[\w+\]\))\[0\]")

@@ -275,4 +275,11 @@ SERVERS: Final = (
         "    for member in found[1:]:\n        values.remove(member)\n    if stay",
         ("recorded.luck",),
     ),
+    Mutant(
+        "cuts long arguments of a request",
+        "miniredis/engine/protocol/requests.py",
+        "            request.append(data[start:at])\n",
+        "            request.append(data[start:min(at, start + 512)])\n",
+        ("recorded.large-requests",),
+    ),
 )
