@@ -232,6 +232,15 @@ class Environment:
                 return
         raise Failure(f"never {what}")
 
+    def until_done(self, all_of: Sequence[Running[Any]], progress: Callable[[], object]) -> None:
+        """Waits for all of them as long as there is progress; ``finish`` tells who is not done then."""
+        seen: object = self  # no progress looks like that
+        while not all(each.done() for each in all_of) and (now := progress()) != seen:
+            seen = now
+            for _ in pauses(PATIENCE):
+                if all(each.done() for each in all_of) or progress() != seen:
+                    break
+
     def until_blocked(self, count: int, unless: Callable[[], bool] = bool) -> None:
         """Waits until so many clients of this check are blocked, or ``unless`` holds.
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import socket
 import time
+from contextlib import suppress
 from typing import Any, Final, Self
+
+from ..judging.limits import countdown
 
 __all__ = ["Hangup", "RawConnection", "ReplyEnd", "encode"]
 
@@ -110,10 +113,20 @@ class RawConnection:
         return data
 
     def _receive(self) -> None:
-        data = self.socket.recv(65536)
+        data = self._next_bytes()
         if not data:
             raise Hangup(f"hung up after {bytes(self._buffer)!r}")
         self._buffer += data
+
+    def _next_bytes(self) -> bytes:
+        try:
+            for seconds in countdown(PATIENCE):
+                self.socket.settimeout(seconds)
+                with suppress(TimeoutError):
+                    return self.socket.recv(65536)
+        finally:
+            self.socket.settimeout(PATIENCE)
+        raise TimeoutError("timed out")
 
     def is_silent(self) -> bool:
         """Whether nothing has come so far that was not asked for yet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import wait
 from contextlib import contextmanager
 from functools import partial
 from typing import Final
@@ -17,6 +16,7 @@ from ..registry import check
 from ..state import (
     consume,
     count,
+    counters,
     expect_roles_free,
     get_some,
     length,
@@ -87,7 +87,7 @@ def exclusive(env: Environment) -> None:
     share = [[b"%d:%d" % (client, place) for place in range(25)] for client in range(4)]
     producers = [env.start(lambda mine=mine: produce(env, mine, close=False)) for mine in share]  # type: ignore[misc]
     consumers: list[Running[list[bytes]]] = [env.start(lambda: consume(env, 25)) for _ in range(4)]
-    wait(producers, timeout=20)
+    env.until_done([*producers, *consumers], lambda: counters(env))
     got = [value for each in consumers for value in each.finish("a consumer among several")]
     expect(sorted(got), sorted(sum(share, [])), "what all consumers got")  # noqa: RUF017
     expect((number(env, "produced_messages"), number(env, "consumed_messages")), (100, 100), "the counters")
