@@ -9,6 +9,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from .arguments import as_program, one_of
@@ -107,6 +108,8 @@ def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> in
         program, *_ = *Adapter(command).words, ""
         if shutil.which(program) is None:
             made.error(f"--adapter: no command {command!r} that can be run")
+        if package := imported_from_here(Adapter(command).words):
+            sys.stderr.write(f"--adapter {command!r} imports {package} from this directory, {Path.cwd()}\n")
     try:
         for name in names:
             target_named(name)
@@ -125,6 +128,14 @@ def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> in
         if at_once and len(tasks) > 1:
             return judge_all(run, tasks, files, say)
         return max(judge_one(run, task, say) for task in tasks)
+
+
+def imported_from_here(words: Sequence[str]) -> str:
+    """The package that ``python -m`` imports from the current directory, whatever is installed."""
+    name = words[words.index("-m") + 1] if "-m" in words[1:-1] and "-P" not in words else ""
+    package = name.partition(".")[0]
+    is_here = package and (Path(package, "__init__.py").exists() or Path(f"{package}.py").exists())
+    return package if is_here else ""
 
 
 def chosen(suites: Sequence[str], ids: Sequence[str] | None) -> list[Clause]:

@@ -27,6 +27,9 @@ FIRST: Final = 1.0
 MOST: Final = 5
 """How many clauses that were not asked for one reason are named; reports name them all."""
 
+STEADY: Final = 10.0
+"""Seconds that count as passed as usual, so that the first clauses do not make the time left jump."""
+
 AGAIN: Final = 5.0
 """Seconds until it is told again."""
 
@@ -112,7 +115,7 @@ class Progress:
     def _left(self) -> float:
         """Seconds, from what clauses take as a rule, and how much slower these were so far."""
         passed, expected = time.monotonic() - self._began, self._all - self._ahead
-        return max(self._ahead, 0) * max(passed / expected if expected > 1 else 1.0, 1.0)
+        return max(self._ahead, 0) * max((passed + STEADY) / (expected + STEADY), 1.0)
 
     def again(self, outcome: Outcome) -> None:
         """Tells that a check is run again, to record what is said."""

@@ -16,6 +16,7 @@ import pytest
 
 import conformance
 import miniredis
+from conformance.command import imported_from_here
 from conformance.targets import NotInstalledError, target_named
 from pressure.spark.errors import SetupError
 
@@ -204,3 +205,13 @@ def test_a_list_that_nobody_reads_to_its_end_ends_without_a_word(name: str, fork
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 128 + signal.SIGPIPE
+
+
+def test_an_adapter_is_said_to_import_what_is_in_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").touch()
+    monkeypatch.chdir(tmp_path)
+    assert imported_from_here(["python", "-m", "mine.adapter", "x"]) == "mine"
+    for words in ("python -P -m mine", "python -m json", "python mine.py", "node -m"):
+        assert imported_from_here(words.split()) == ""

@@ -7,7 +7,6 @@ import os
 import selectors
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ import pressure
 
 from ...failure import Evidence
 from ...judging.environment import Broken, Unsupported
+from ...judging.limits import countdown
 
 __all__ = ["ERRORS", "AdapterError", "ClientProcess"]
 
@@ -79,7 +79,7 @@ class ClientProcess:
         """
         self._number += 1
         self._write({"id": self._number, "op": operation, "args": arguments})
-        reply = self._read(operation, time.monotonic() + limit)
+        reply = self._read(operation, limit)
         if reply.get("unsupported"):
             raise Unsupported(f"not supported by the client: {operation}")
         if "error" in reply:
@@ -122,8 +122,8 @@ class ClientProcess:
         except OSError:
             raise self._death() from None
 
-    def _read(self, operation: str, deadline: float) -> dict[str, Any]:
-        line = self._line(operation, deadline)
+    def _read(self, operation: str, limit: float) -> dict[str, Any]:
+        line = self._line(operation, limit)
         try:
             reply = json.loads(line)
         except ValueError:
@@ -132,12 +132,13 @@ class ClientProcess:
             raise self._failure(f"the client answered {operation} by {line[:200]!r}")
         return reply
 
-    def _line(self, operation: str, deadline: float) -> bytes:
+    def _line(self, operation: str, limit: float) -> bytes:
         assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
+            waits = countdown(limit)
             while b"\n" not in self._said:
-                if not selector.select(max(deadline - time.monotonic(), 0)):
+                if not any(selector.select(seconds) for seconds in waits):
                     raise self._failure(f"the client does not answer {operation}")
                 data = os.read(self._process.stdout.fileno(), 65536)
                 if not data:
