@@ -11,7 +11,7 @@ from .clock import ClockChoice, chosen
 from .engine import Engine
 from .launch import Launch
 from .server import LoopChoice, Server, serve
-from .ticks.tick_runner import holds
+from .ticks.re_entrance import holds
 
 if TYPE_CHECKING:
     from .network.listeners import Listener

@@ -76,13 +76,12 @@ class Launch(Generic[T]):
                 await self._program()
 
     def _run(self) -> None:
-        fault = None
         try:
-            trio.run(self._main, clock=TrioClock())
-        except BaseException as error:
-            fault = error
-        self._when_over()  # first, so that who hears why there is no server can begin another one
-        if fault is not None:
+            try:
+                trio.run(self._main, clock=TrioClock())
+            finally:
+                self._when_over()  # first, so that who hears why there is no server can begin another one
+        except BaseException as fault:
             self._tell(fault)
 
     def _tell(self, fault: BaseException) -> None:

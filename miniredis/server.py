@@ -34,7 +34,9 @@ from .persistence.damage import DamagedFileError
 from .replication.link import MasterLink
 from .testing.fault_handles import Faults
 from .testing.inspection import Inspected
-from .ticks.tick_runner import HAS_STOPPED, TickRunner, check_can_wait
+from .ticks.loading import load_files
+from .ticks.re_entrance import check_can_wait
+from .ticks.tick_runner import HAS_STOPPED, TickRunner
 
 if TYPE_CHECKING:
     import redis.asyncio
@@ -236,7 +238,7 @@ class Server(Handle, Inspected):
             with self._scope:
                 async with self._serving(loops) as nursery:
                     try:
-                        has_started = await self._runner.load_files()
+                        has_started = await load_files(self._runner)
                     except (ConfigurationError, DamagedFileError, OSError) as error:
                         trouble = error  # raised below: a nursery would put it into an exception group
                     if has_started:

@@ -17,7 +17,8 @@ from ..engine.clients.client_flags import CLOSING
 from ..engine.clients.output_limits import FREE
 from ..engine.protocol.replies import NO_REPLY, NOT_ASKED, Encoded
 from ..engine.protocol.unsent import Unsent
-from ..ticks.tick_runner import PARENTS, RE_ENTRANT
+from ..ticks.re_entrance import RE_ENTRANT
+from ..ticks.tick_runner import PARENTS
 
 if TYPE_CHECKING:
     from ..engine import Instant, Session

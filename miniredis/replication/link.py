@@ -16,7 +16,8 @@ import trio
 
 from ..clock import Machine
 from ..network.forks import close_copy, leave_to_parent_on_fork
-from ..ticks.tick_runner import SLICE, TickRunner
+from ..ticks.loading import SLICE
+from ..ticks.tick_runner import TickRunner
 
 if TYPE_CHECKING:
     from ..engine import Instant

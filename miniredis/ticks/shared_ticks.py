@@ -17,15 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from .re_entrance import RE_ENTRANT
+
 if TYPE_CHECKING:
     from ..engine import Instant
 
-__all__ = ["RE_ENTRANT", "SharedTicks", "TickInterruptedError"]
-
-RE_ENTRANT: Final = (
-    "the server is in the middle of a command on this thread: a signal handler or a __del__ method cannot "
-    "use server.client(); let it set a flag, and run its commands later"
-)
+__all__ = ["SharedTicks", "TickInterruptedError"]
 
 AT_FIRST: Final = 0.001
 """Seconds for which a thread waits for others to run its part, before it waits for the lock."""

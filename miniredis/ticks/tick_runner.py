@@ -13,17 +13,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import trio
 
-from ..clock import Machine
 from ..engine.protocol.replies import NO_REPLY
 from ..logs import VERBOSE, ServerLog
 from ..persistence.server_files import ServerFiles
-from .shared_ticks import RE_ENTRANT, SharedTicks, TickInterruptedError
+from .deadlines import Alarm, advance_together
+from .re_entrance import RE_ENTRANT
+from .script_gaps import ScriptGaps
+from .shared_ticks import SharedTicks, TickInterruptedError
 
 if TYPE_CHECKING:
     from ..clock import Clock
@@ -35,11 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HAS_STOPPED",
     "PARENTS",
-    "RE_ENTRANT",
     "TickRunner",
-    "advance_together",
-    "check_can_wait",
-    "holds",
 ]
 
 What = TypeVar("What")
@@ -64,12 +62,6 @@ BY_ITSELF = (
 
 LOST = "cannot write the append-only file, and appendfsync is 'always', so the server stops: %s"
 
-SLICE: Final = 0.003
-"""Seconds for which the server loads its data before it answers clients again."""
-
-GAP: Final = 0.001
-"""Seconds for which a script that runs for too long lets other threads have the lock, now and then."""
-
 
 class TickRunner:
     """Runs the ticks of one engine; made on the server's own thread, which runs Trio.
@@ -90,6 +82,7 @@ class TickRunner:
         files: keep the data on disk.
         failure: of the disk; the server has stopped because of it, or could not write the rest at its end.
         loops: move the bytes of clients with sockets; each adds itself.
+        must_stop: SHUTDOWN, or a disk that fails, has asked for the end of the server.
         farewell: what each client is told at the end, after the replies to all that was done.
     """
 
@@ -116,10 +109,9 @@ class TickRunner:
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
         self._thread = threading.get_ident()
-        self._due: int | None = None  # the alarm goes off then at the latest: monotonic microseconds
-        self._alarm = trio.CancelScope()
-        self._stop = trio.Event()
-        self._gap = threading.Condition(self.lock)
+        self.must_stop = trio.Event()
+        self._alarm = Alarm(clock, self.call_soon)
+        self._gaps = ScriptGaps(self)
         self._ticked = threading.Condition(self.lock)
         self._shared_ticks = SharedTicks(self.lock, self._run_tick)
         self._waiting = self._shared_ticks.waiting
@@ -127,7 +119,7 @@ class TickRunner:
         engine.move_into(
             environment._replace(
                 clock=clock.now,
-                let_others_in=self._let_others_in,
+                let_others_in=self._gaps.let_others_in,
                 begin_snapshot=self._begin_snapshot,
                 new_base_writer=self.files.begin_base_writer,
             )
@@ -317,12 +309,9 @@ class TickRunner:
             if not self.is_open:
                 return
             now = self.clock.now()
-            was_busy, self.in_tick = self.in_tick, True
-            try:
+            with self.marked_as_tick():
                 act(now)
                 self.end_tick(now)
-            finally:
-                self.in_tick = was_busy
 
     def _settle_soon(self) -> None:
         with self.lock:
@@ -337,11 +326,17 @@ class TickRunner:
 
     def settle(self, now: Instant) -> None:
         """Runs a tick without any input; with the lock held."""
-        was_busy, self.in_tick = self.in_tick, True
-        try:
+        with self.marked_as_tick():
             self.end_tick(now)
+
+    @contextlib.contextmanager
+    def marked_as_tick(self, *, in_tick: bool = True) -> Iterator[None]:
+        """Sets ``in_tick`` in the block, with the lock held; for a tick inside a tick, or a gap in one."""
+        before, self.in_tick = self.in_tick, in_tick
+        try:
+            yield
         finally:
-            self.in_tick = was_busy
+            self.in_tick = before
 
     def end_tick(self, now: Instant) -> None:
         """Lets the engine do what is due, and sends all replies; while ``in_tick`` is set."""
@@ -374,43 +369,12 @@ class TickRunner:
         if self._observers:
             self._ticked.notify_all()
         due = engine.next_deadline(IDLE_EXPIRY_DELAY)
-        if due is not None and (self._due is None or due < self._due):
-            self._due = due
-            self.call_soon(self._set_alarm)
+        if due is not None:
+            self._alarm.set(due)
         if engine.shutdown_requested:
-            self.call_soon(self._stop.set)
+            self.call_soon(self.must_stop.set)
 
     # The disk
-
-    async def load_files(self) -> bool:
-        """Loads the data that the server had; between slices of that, it answers clients.
-
-        Returns:
-            Whether all is loaded; False where SHUTDOWN came before.
-
-        Raises:
-            ConfigurationError, DamagedFileError, OSError: as ``ServerFiles.load``.
-        """
-        with contextlib.closing(self.files.load()) as steps:
-            while not self._run_slice(steps):
-                await trio.lowlevel.checkpoint()
-                if self._stop.is_set():
-                    return False
-        return True
-
-    def _run_slice(self, steps: Generator[None, None, None]) -> bool:
-        """Loads for a moment; tells whether all is loaded."""
-        until = Machine.monotonic() + SLICE
-        with self.lock:
-            was_busy, self.in_tick = self.in_tick, True
-            try:
-                for _ in steps:
-                    if Machine.monotonic() >= until:
-                        return False
-            finally:
-                self.in_tick = was_busy
-            self.settle(self.clock.now())
-        return True
 
     def _keep(self, journal: Journal | BaseWriter) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
@@ -427,7 +391,7 @@ class TickRunner:
                 self.close()
             else:  # perhaps on this thread, and ``close`` waits for it
                 self._token.run_sync_soon(self.close)
-            self.call_soon(self._stop.set)
+            self.call_soon(self.must_stop.set)
         return self.failure is None
 
     # Replicas
@@ -469,17 +433,6 @@ class TickRunner:
             failed = CLOSED % session.id if session else BY_ITSELF
             self.log.error("miniredis has a bug: %s", failed, exc_info=fault)
 
-    def _let_others_in(self) -> None:
-        """Lets other clients hear BUSY, or kill the script, while a script runs for too long."""
-        was_busy, self.in_tick = self.in_tick, False
-        try:
-            if self.is_own_thread:
-                for loop in self.loops:
-                    loop.serve_during_script()
-            self._gap.wait(GAP)  # without the lock: for clients in other threads
-        finally:
-            self.in_tick = was_busy
-
     def call_soon(self, function: Callable[[], object]) -> None:
         """Calls a function on the server's own thread: at once if this is it, soon if it is not."""
         if self.is_own_thread:
@@ -503,31 +456,19 @@ class TickRunner:
         """Moves time forward; what falls due on the way happens in order, each at its own moment."""
         with self.lock:
             advance_together(self.clock, [self], microseconds)
-            self._due = None
-            self.settle(self.clock.now())
+            self._settle_due()
 
     async def run(self) -> None:
         """Settles at each deadline of the engine; returns after the command SHUTDOWN."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._keep_deadlines)
-            await self._stop.wait()
+            nursery.start_soon(self._alarm.keep, self._settle_due)
+            await self.must_stop.wait()
             nursery.cancel_scope.cancel()
 
-    async def _keep_deadlines(self) -> None:
-        while True:
-            with trio.CancelScope() as self._alarm:
-                self._set_alarm()
-                await trio.sleep_forever()
-            with self.lock:
-                self._due = None
-                self.settle(self.clock.now())
-
-    def _set_alarm(self) -> None:
-        due = self._due
-        if due is None or self.clock.stands_still:
-            self._alarm.deadline = float("inf")
-        else:
-            self._alarm.deadline = trio.current_time() + (due - self.clock.now().monotonic) / 1_000_000
+    def _settle_due(self) -> None:
+        with self.lock:
+            self._alarm.forget()
+            self.settle(self.clock.now())
 
     def _refuse(self, refuses: bool) -> None:
         if self.is_open:
@@ -541,9 +482,7 @@ class TickRunner:
                 return
             self.is_open = False
             self._ticked.notify_all()
-            self.engine.scripts.must_end = True
-            while self.engine.scripts.running is not None:  # on the thread of a client without a socket
-                self._gap.wait(GAP)
+            self._gaps.end_script()
             now = self.clock.now()
             for session, outlet in tuple(self._outlets.items()):
                 if self.farewell and self.failure is None:
@@ -563,34 +502,3 @@ class TickRunner:
         self.files.leave_to_parent()
         for loop in self.loops:
             loop.leave_to_parent()
-
-
-def holds(lock: threading.RLock) -> bool:
-    """Whether this thread has a lock: in a signal handler, it may have interrupted what uses the engine."""
-    try:
-        threading.Condition(lock).notify(0)
-    except RuntimeError:
-        return False
-    return True
-
-
-def check_can_wait(lock: threading.RLock) -> None:
-    """Raises ``RuntimeError`` where this thread would wait for another one, which waits for the lock."""
-    if holds(lock):
-        raise RuntimeError(RE_ENTRANT)
-
-
-def advance_together(clock: Clock, runners: Sequence[TickRunner], microseconds: int) -> None:
-    """Moves the clock of some servers forward, which have one lock, and holds that.
-
-    What falls due on the way happens in order. The last moment is settled by the caller.
-    """
-    end = clock.now().monotonic + microseconds
-    while True:
-        for runner in runners:
-            runner.settle(clock.now())
-        due = min((due for each in runners if (due := each.engine.next_deadline()) is not None), default=None)
-        if due is None or due > end:
-            break
-        clock.advance(max(due - clock.now().monotonic, 0))
-    clock.advance(max(end - clock.now().monotonic, 0))

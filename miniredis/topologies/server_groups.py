@@ -21,7 +21,8 @@ from ..environment import dial
 from ..inprocess.local import LocalSocket
 from ..launch import Launch
 from ..server import LoopChoice, Server, run_server
-from ..ticks.tick_runner import advance_together, check_can_wait, holds
+from ..ticks.deadlines import advance_together
+from ..ticks.re_entrance import check_can_wait, holds
 
 if TYPE_CHECKING:
     import datetime as dt

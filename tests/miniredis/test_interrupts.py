@@ -20,7 +20,6 @@ def printed_by(program: str, *words: str) -> str:
 STARTING = """
 import os, signal, sys, threading
 import miniredis, trio
-from miniredis.ticks.tick_runner import TickRunner
 
 async def load_for_ever(_):
     os.kill(os.getpid(), signal.SIGINT)
@@ -28,13 +27,13 @@ async def load_for_ever(_):
 
 start = getattr(miniredis, sys.argv[1])
 start().stop()  # what the first one loads stays loaded
-before, load = os.listdir("/proc/self/fd"), TickRunner.load_files
-TickRunner.load_files = load_for_ever
+before, load = os.listdir("/proc/self/fd"), miniredis.server.load_files
+miniredis.server.load_files = load_for_ever
 try:
     start()
 except KeyboardInterrupt:
     print(threading.active_count(), os.listdir("/proc/self/fd") == before)
-TickRunner.load_files = load
+miniredis.server.load_files = load
 start().stop()
 """
 
