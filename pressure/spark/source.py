@@ -242,7 +242,7 @@ class Source:
         with Sink(self.options.but(queue=self.options.dead, kind="pressure")) as sink:
             first = max(sink.settled(writer), self.state.first)
             values = self._values([row for row in rows if row >= first])
-            sink.commit(writer, end, [sink.stage(values, 0, writer)])
+            sink.commit(writer, end, [sink.stage(values, 0, writer)], consecutive=False)
         return rows
 
     def _values(self, rows: list[int]) -> Iterator[list[bytes]]:

@@ -9,6 +9,7 @@ import pytest
 
 from pressure import Queue
 from pressure.spark import OptionError, finish
+from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, offset_of
 
 from .conftest import Place, some
@@ -97,6 +98,21 @@ def test_an_acknowledgement_killed_at_any_step_puts_each_message_once(
     source = opened(place, dead)
     source.acknowledge(8)
     source.leave()
+    assert dead.peek_many(9) == [BAD, BAD + b"2"]
+
+
+def test_malformed_messages_go_on_to_their_queue_after_a_restart_of_the_server(
+    place: Place, dead: Queue[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers of their batches are those of rows: a gap between two of them tells of no loss."""
+    place.put(BAD, b"one", b"two", BAD + b"2", b"three")
+    source = opened(place, dead)
+    source.advance(0, 5)
+    read(source, 0, 5)
+    source.acknowledge(1)
+    monkeypatch.setattr(QueueServer, "run_id", "another")
+    source.acknowledge(5)
+    assert source.leave() == 0
     assert dead.peek_many(9) == [BAD, BAD + b"2"]
 
 
