@@ -1,0 +1,62 @@
+"""Numbered rows, some of them large and some not in the format, and who puts them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from pressure import PressureError, Queue
+
+__all__ = ["Feed", "is_odd", "number_of"]
+
+#: The bytes of a large row; one row of so many is large, and one is not in the format.
+LARGE: Final = 1_000_000
+LARGE_ONES, ODD_ONES = 997, 101
+
+
+def is_odd(number: int) -> bool:
+    """Whether the row of this number is not in the format."""
+    return number % ODD_ONES == 0
+
+
+def row(number: int) -> bytes:
+    if is_odd(number):
+        return b"\xff%d" % number
+    return b"%d" % number + (b" " * LARGE if number % LARGE_ONES == 0 else b"")
+
+
+def number_of(value: bytes) -> int:
+    return int(value.lstrip(b"\xff"))
+
+
+class Feed(threading.Thread):
+    """Puts rows at a rate, each once: one whose fate is unknown is not put again.
+
+    Attributes:
+        put: the numbers of those that are in the queue.
+        unknown: those of which nothing is known.
+    """
+
+    def __init__(self, url: str, name: str, rate: float) -> None:
+        super().__init__(daemon=True)
+        self._queue = Queue(name, url=url)
+        self.put: list[int] = []
+        self.unknown: set[int] = set()
+        self._rate, self._over = rate, threading.Event()
+
+    def run(self) -> None:
+        number, together = 0, max(1, round(self._rate / 10))
+        with self._queue as queue:
+            while not self._over.wait(together / self._rate):
+                numbers = range(number, number + together)
+                try:
+                    queue.put_many([row(each) for each in numbers])
+                except PressureError:
+                    self.unknown |= set(numbers)
+                else:
+                    self.put += numbers
+                number = numbers.stop
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()

@@ -1,0 +1,97 @@
+"""``pressure pipeline`` as a process that is killed, frozen and started again."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """The command, started again whenever it has ended.
+
+    Attributes:
+        ends: how often it ended, by how.
+    """
+
+    def __init__(self, folder: Path, words: Sequence[str]) -> None:
+        self._folder = folder
+        self._words = [
+            sys.executable, "-m", "pressure", "pipeline", *words, "--checkpoint", str(folder / "checkpoint"),
+            "--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1",
+        ]  # fmt: skip
+        self.process: subprocess.Popen[bytes] | None = None
+        self.ends: Counter[str] = Counter()
+
+    def start(self, *more: str) -> subprocess.Popen[bytes]:
+        """Starts it, after a look at how it ended before."""
+        if self.process is not None:
+            self.kill()
+            self.ends[self._how()] += 1
+        with (self._folder / "said").open("wb") as said:
+            self.process = subprocess.Popen(
+                [*self._words, *more],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        return self.process
+
+    def _how(self) -> str:
+        assert self.process is not None
+        if self.process.returncode < 0:
+            return "killed"
+        said = (self._folder / "said").read_text(errors="replace").strip().splitlines()
+        return f"{self.process.returncode}: {re.sub('[0-9]+', 'N', said[-1] if said else '')[:150]}"
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def workers(self) -> list[int]:
+        """The processes of Python that its Java has started."""
+        known, found = _processes(), {self.process.pid} if self.process else set()
+        while more := {pid for pid, parent, _ in known if parent in found and pid not in found}:
+            found |= more
+        return [pid for pid, _, words in known if pid in found and b"pyspark.daemon" in words]
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the driver: its Python and its Java. Its workers are in groups of their own."""
+        groups = {os.getpgid(pid) for pid in self._drivers()}
+        for group in groups:
+            with suppress(ProcessLookupError):
+                os.killpg(group, number)
+
+    def _drivers(self) -> list[int]:
+        assert self.process is not None
+        mine = [self.process.pid] if self.is_running else []
+        return mine + [pid for pid, parent, _ in _processes() if parent == self.process.pid]
+
+    def kill(self) -> None:
+        if self.process is not None and self.is_running:
+            self.signal(signal.SIGKILL)
+            self.process.wait()
+
+
+def _processes() -> list[tuple[int, int, bytes]]:
+    found = (_stat(int(each.name)) for each in Path("/proc").glob("[0-9]*"))
+    return [each for each in found if each]
+
+
+def _stat(pid: int) -> tuple[int, int, bytes] | None:
+    """A process, its parent, and its words; None if it is gone."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return pid, int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]), words
+    except (OSError, IndexError):
+        return None

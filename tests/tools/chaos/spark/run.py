@@ -1,0 +1,157 @@
+"""One run: a server, rows, a pipeline, what is done to them, and what came of it.
+
+To add a kind of harm: a function, and a row in ``KINDS``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from pressure import Queue
+
+from ..front import Front
+from ..servers import Servers
+from .feed import Feed, is_odd, number_of
+from .pipeline import Pipeline
+
+__all__ = ["Run"]
+
+SOURCE, TARGET, ODD = "spark-source", "spark-target", "spark-odd"
+#: Seconds that a frozen or cut off pipeline stays so at most: longer than the lease of its queue.
+LASTS: Final = 15.0
+#: Seconds within which a pipeline has to move something, and has to drain the queue in the end.
+LIMIT: Final = 400.0
+
+
+class Run:
+    """All of it together."""
+
+    def __init__(self, stack: ExitStack, rate: float, master: str, luck: Random) -> None:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spark-chaos-")))
+        self.luck = luck
+        self.servers = Servers(folder)
+        stack.callback(self.servers.stop)
+        self.front = stack.enter_context(Front(self.servers.address))
+        self.queues = [
+            stack.enter_context(Queue(name, url=self.servers.address.url)) for name in (SOURCE, TARGET, ODD)
+        ]
+        for queue in self.queues:
+            queue.create()
+        words = f"--url {self.front.url} --from {SOURCE} --to {TARGET} --dead {ODD} --format text --master {master}"
+        self.pipeline = Pipeline(folder, words.split())
+        stack.callback(self.pipeline.kill)
+        self.feed = Feed(self.servers.address.url, SOURCE, rate)
+        self.blows: Counter[str] = Counter()
+
+    def moved(self) -> int:
+        """How many rows have come out."""
+        return sum(self.servers.master.ask("LLEN", f"__pressure__:{name}") or 0 for name in (TARGET, ODD))
+
+    def harm(self, seconds: float, pause: float) -> None:
+        """Strikes whenever rows move, until the time is over."""
+        end = time.monotonic() + seconds
+        self.feed.start()
+        while time.monotonic() < end:
+            if not self.pipeline.is_running:
+                self.pipeline.start()
+            if self._moves():
+                time.sleep(self.luck.uniform(0, pause))  # any moment of a batch
+                kind = self.luck.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
+                self.blows[kind] += 1
+                KINDS[kind][1](self)
+
+    def _moves(self) -> bool:
+        """Waits until a row has come out; False if the pipeline ended before."""
+        before, deadline = self.moved(), time.monotonic() + LIMIT
+        while self.pipeline.is_running:
+            if self.moved() > before:
+                return True
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no row was moved for {LIMIT:.0f} s; blows: {dict(self.blows)}")
+            time.sleep(0.05)
+        return False
+
+    def drain(self) -> None:
+        """Lets the pipeline end its work."""
+        self.feed.stop()
+        self.front.hang_up()
+        process, deadline = self.pipeline.process, time.monotonic() + LIMIT
+        if process is not None and self.pipeline.is_running:
+            process.send_signal(signal.SIGTERM)
+            process.wait(LIMIT)
+        while self.queues[0].length() or self.queues[0].stats().unacknowledged:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the queue was not drained in {LIMIT:.0f} s: {dict(self.pipeline.ends)}")
+            self.pipeline.start("--drain").wait(LIMIT)
+
+    def wrong(self) -> list[str]:
+        """What does not hold."""
+        found = []
+        for name, odd in ((TARGET, False), (ODD, True)):
+            numbers = self.numbers(name)
+            wanted = {each for each in self.feed.put if is_odd(each) is odd}
+            counts = Counter(numbers)
+            for what, some in {
+                "lost": wanted - counts.keys(),
+                "doubled": {each for each, count in counts.items() if count > 1},
+                "that nobody put": counts.keys() - wanted - self.feed.unknown,
+            }.items():
+                if some:
+                    found.append(f"{name}: {len(some)} rows {what}, such as {sorted(some)[:5]}")
+            if numbers != sorted(numbers):
+                found.append(f"{name}: rows are not in order")
+        return found
+
+    def numbers(self, name: str) -> list[int]:
+        """Those of the rows in a queue, the oldest first."""
+        found: list[int] = []
+        while some := self.servers.master.ask(
+            "LRANGE", f"__pressure__:{name}", -len(found) - 100, -len(found) - 1
+        ):
+            found += [number_of(value) for value in reversed(some)]
+        return found
+
+
+def kill_driver(run: Run) -> None:
+    run.pipeline.kill()
+
+
+def kill_worker(run: Run) -> None:
+    if workers := run.pipeline.workers:
+        with suppress(ProcessLookupError):
+            os.kill(run.luck.choice(workers), signal.SIGKILL)
+
+
+def freeze_driver(run: Run) -> None:
+    run.pipeline.signal(signal.SIGSTOP)
+    time.sleep(run.luck.uniform(0, LASTS))
+    run.pipeline.signal(signal.SIGCONT)
+
+
+def restart_server(run: Run) -> None:
+    run.servers.restart()
+
+
+def cut_off(run: Run) -> None:
+    run.front.block()
+    time.sleep(run.luck.uniform(0, LASTS))
+    run.front.hang_up()
+
+
+#: What may be done, and how often compared with the others.
+KINDS: Final[Mapping[str, tuple[int, Callable[[Run], None]]]] = {
+    "driver killed": (4, kill_driver),
+    "worker killed": (4, kill_worker),
+    "driver frozen": (2, freeze_driver),
+    "server killed": (3, restart_server),
+    "cut off": (2, cut_off),
+}
