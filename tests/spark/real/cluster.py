@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +64,8 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and so many workers of one core each."""
+def cluster(folder: Path, workers: int = 2, environ: Mapping[str, str] = os.environ) -> Iterator[Cluster]:
+    """A master and so many workers of one core each, whose executors have this environment."""
     with ExitStack() as stack:
         master = stack.enter_context(
             daemon(folder, "master.Master", "--host", "127.0.0.1", "--port", "0", *ANY_PORT_FOR_UI)
@@ -73,7 +73,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         url = master.told(r"Starting Spark master at (spark://127.0.0.1:\d+)")
         words = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--work-dir", f"{folder}/work", url)
         started = [
-            stack.enter_context(daemon(folder, "worker.Worker", *words, *ANY_PORT_FOR_UI))
+            stack.enter_context(daemon(folder, "worker.Worker", *words, *ANY_PORT_FOR_UI, environ=environ))
             for _ in range(workers)
         ]
         for each in started:
@@ -93,7 +93,7 @@ def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
 
 
 @contextmanager
-def daemon(folder: Path, name: str, *words: str) -> Iterator[Daemon]:
+def daemon(folder: Path, name: str, *words: str, environ: Mapping[str, str] = os.environ) -> Iterator[Daemon]:
     """One of Spark's own programs."""
     prepare()
     found = importlib.util.find_spec("pyspark")
@@ -104,7 +104,7 @@ def daemon(folder: Path, name: str, *words: str) -> Iterator[Daemon]:
     with log.open("wb") as file:
         process = subprocess.Popen(
             [home / "bin" / "spark-class", f"{DEPLOY}.{name}", *words],
-            env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
+            env={**environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
             stdout=file, stderr=file, start_new_session=True,
         )  # fmt: skip
     running = Daemon(process, log)
