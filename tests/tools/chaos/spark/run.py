@@ -65,9 +65,13 @@ class Run:
                 self.pipeline.start()
             if self._moves():
                 time.sleep(self.luck.uniform(0, pause))  # any moment of a batch
-                kind = self.luck.choices(list(KINDS), [weight for weight, _ in KINDS.values()])[0]
+                kind = self.luck.choices(list(KINDS), [each[0] for each in KINDS.values()])[0]
                 self.blows[kind] += 1
-                KINDS[kind][1](self)
+                _, strike, heal = KINDS[kind]
+                strike(self)
+                if heal is not None:
+                    time.sleep(self.luck.uniform(0, LASTS))
+                    heal(self)
 
     def _moves(self) -> bool:
         """Waits until a row has come out; False if the pipeline ended before."""
@@ -133,7 +137,9 @@ def kill_worker(run: Run) -> None:
 
 def freeze_driver(run: Run) -> None:
     run.pipeline.signal(signal.SIGSTOP)
-    time.sleep(run.luck.uniform(0, LASTS))
+
+
+def thaw_driver(run: Run) -> None:
     run.pipeline.signal(signal.SIGCONT)
 
 
@@ -143,15 +149,19 @@ def restart_server(run: Run) -> None:
 
 def cut_off(run: Run) -> None:
     run.front.block()
-    time.sleep(run.luck.uniform(0, LASTS))
+
+
+def hang_up(run: Run) -> None:
     run.front.hang_up()
 
 
-#: What may be done, and how often compared with the others.
-KINDS: Final[Mapping[str, tuple[int, Callable[[Run], None]]]] = {
-    "driver killed": (4, kill_driver),
-    "worker killed": (4, kill_worker),
-    "driver frozen": (2, freeze_driver),
-    "server killed": (3, restart_server),
-    "cut off": (2, cut_off),
+Act = Callable[[Run], None]
+
+#: What may be done, how often compared with the others, and what ends it after some seconds.
+KINDS: Final[Mapping[str, tuple[int, Act, Act | None]]] = {
+    "driver killed": (4, kill_driver, None),
+    "worker killed": (4, kill_worker, None),
+    "driver frozen": (2, freeze_driver, thaw_driver),
+    "server killed": (3, restart_server, None),
+    "cut off": (2, cut_off, hang_up),
 }
