@@ -448,6 +448,54 @@ def test_a_consumer_that_gets_nothing_exists_since_7_2() -> None:
                 assert [consumer["name"] for consumer in told] == names, each.name
 
 
+SAID: Final = [
+    ("6.0-6.2", "MSETNX a 1 b", "ERR wrong number of arguments for MSET"),
+    ("7.0", "MSETNX a 1 b", "ERR wrong number of arguments for 'msetnx' command"),
+    ("6.0-6.2", "GEODIST g a b x", "ERR unsupported unit provided. please use m, km, ft, mi"),
+    ("6.0-6.2", "GEORADIUS g 1 1 1 x", "ERR unsupported unit provided. please use m, km, ft, mi"),
+    ("7.0", "GEODIST g a b x", "ERR unsupported unit provided. please use M, KM, FT, MI"),
+    (
+        "6.0",
+        "SCRIPT FLUSH ASYNC",
+        "ERR Unknown subcommand or wrong number of arguments for 'FLUSH'. Try SCRIPT HELP.",
+    ),
+    ("6.0", "XPENDING x g - + 10 c d", "ERR syntax error"),
+    ("6.0", "XPENDING x g - + x c d", "ERR syntax error"),
+    *(
+        ("valkey-9.1", request, "ERR value is not a valid float")
+        for request in (
+            "ZADD z 0x10 a",
+            "ZADD z NX CH +0X1 a",
+            "ZADD z 1 a 0x2 b",
+            "ZADD s 0x1 a",
+            "ZINCRBY s 0x1 a",
+            "GEOADD g XX 0x1 1 a",
+        )
+    ),
+    ("valkey-9.1", "ZADD z NX XX 0x1 a", "ERR XX and NX options at the same time are not compatible"),
+    ("valkey-9.1", "ZUNION 1 z WEIGHTS 0x1", "ERR weight value is not a float"),
+    ("valkey-9.1", "ZINTERSTORE d 1 z WEIGHTS 0X1", "ERR weight value is not a float"),
+    ("valkey-9.1", "GEORADIUS g 1 1 0x1 km", "ERR need numeric radius"),
+]
+"""Versions, a request, and what real servers of these versions say; ``s`` is a string, the other keys have what fits."""
+
+
+@pytest.mark.parametrize(("versions", "request_", "said"), SAID)
+def test_an_error_has_the_words_of_the_version(versions: str, request_: str, said: str) -> None:
+    for version in versions_in(versions):
+        with miniredis.start(version=version.name) as server:
+            client = RawClient((server.host, server.port))
+            for words in (
+                "SET s v",
+                "ZADD z 1 a 2 0x3",
+                "GEOADD g 1 1 a 2 2 b",
+                "XGROUP CREATE x g $ MKSTREAM",
+            ):
+                assert client.ask(words)[:1] in b"+:", words
+            assert client.ask(request_) == f"-{said}\r\n".encode()
+            client.close()
+
+
 def test_valkey_shows_the_text_of_a_script() -> None:
     with miniredis.start(version="valkey-8.1") as server, server.client() as client:
         sha = client.script_load("return 1")

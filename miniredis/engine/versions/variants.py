@@ -6,7 +6,7 @@ command that does something else in another version says so beside itself, with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -37,6 +37,7 @@ from ..protocol.errors import (
     TIMEOUT_NEGATIVE,
     TIMEOUT_OUT_OF_RANGE,
     UNBALANCED_STREAMS,
+    UNIT,
     CommandError,
     invalid_expire,
     not_in_transaction,
@@ -46,6 +47,7 @@ from ..protocol.errors import (
     unknown_type,
     until_nul,
 )
+from ..protocol.errors import wrong_arity as wrong_arity_of
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -278,6 +280,14 @@ reworded(
 )
 reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
 reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: NO_MATCHING_SCRIPT})
+for name in ("mset", "msetnx"):
+    text = {wrong_arity_of(name.encode()): lambda _: b"ERR wrong number of arguments for MSET"}
+    reworded(OLD, name, text)
+reworded(
+    OLD,
+    "geodist georadius georadius_ro georadiusbymember georadiusbymember_ro geosearch geosearchstore",
+    {UNIT: lambda _: b"ERR unsupported unit provided. please use m, km, ft, mi"},
+)
 
 
 # Checks that came earlier
@@ -352,6 +362,63 @@ def counts_after_checks(handler: Handler, least: int) -> Handler:
 wrap_in_versions("7.4+ valkey-8.1+", "bitpos", checks_before_key)
 wrap_in_versions("7.4+", "bitcount", partial(counts_after_checks, least=4))
 wrap_in_versions("valkey-8.1+", "bitcount", partial(counts_after_checks, least=3))
+
+
+def without_more_words(handler: Handler, most: int) -> Handler:
+    """A command that has a syntax error with more words, whatever they are."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) > most:
+            raise CommandError(SYNTAX)
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("6.0", "xpending", partial(without_more_words, most=7))
+variant("6.0", "script|flush", arity=2)
+
+
+# Numbers that are not decimal
+
+
+def numbers_after_options(args: list[bytes], first: int, step: int) -> list[int]:
+    """The places of numbers that come before each member."""
+    options = {b"NX", b"XX", b"GT", b"LT", b"CH", b"INCR"}
+    begin = next((at for at in range(first, len(args)) if args[at].upper() not in options), len(args))
+    return [at for at in range(begin, len(args)) if (at - begin) % step < step - 1]
+
+
+def weights(args: list[bytes], count_at: int) -> range:
+    """The places behind the keys, where weights are."""
+    return range(count_at + 1 + (parse_integer(args[count_at]) or 0), len(args))
+
+
+NUMBERS: Final[dict[str, Callable[[list[bytes]], Iterable[int]]]] = {
+    "zadd": partial(numbers_after_options, first=2, step=2),
+    "zincrby": lambda _: (2,),
+    "geoadd": partial(numbers_after_options, first=2, step=3),
+    "georadius georadius_ro": lambda _: (2, 3, 4),
+    "zunion zinter": partial(weights, count_at=1),
+    "zunionstore zinterstore": partial(weights, count_at=2),
+}
+"""Where commands have numbers that Valkey 9.1 takes only if they are decimal."""
+
+
+def decimal_only(handler: Handler, places: Callable[[list[bytes]], Iterable[int]]) -> Handler:
+    """A command that takes ``0x10`` for no number."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        refused = [at for at in places(args) if b"x" in args[at].lower()]
+        if refused:
+            args = [b"x" if at in refused else word for at, word in enumerate(args)]
+        return handler(session, args)
+
+    return run
+
+
+for names, places in NUMBERS.items():
+    wrap_in_versions("valkey-9.1+", names, partial(decimal_only, places=places))
 
 
 def with_more_words(handler: Handler) -> Handler:
