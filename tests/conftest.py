@@ -119,9 +119,16 @@ def pytest_xdist_auto_num_workers() -> int:
     return 3 * (os.cpu_count() or 1)
 
 
+@pytest.fixture
+def held() -> Iterator[miniredis.EmbeddedServer]:
+    """A miniredis whose clock stands still."""
+    with miniredis.start(clock="held") as server:
+        yield server
+
+
 @pytest.fixture(autouse=True, scope="session")
 def quick_probes() -> Iterator[None]:
-    """Shortens the time between a repair's two probes; tests/pressure/protocol tests the real five seconds."""
+    """Shortens the time between a repair's two probes, where ``probes_as_for_users`` does not say otherwise."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pressure.protocol.liveness, "PROBE_INTERVAL", 0.2)
         yield

@@ -188,12 +188,6 @@ def test_surplus_keys_stay_in_mind_while_no_client_tracks_keys(clients: Three) -
 # Time
 
 
-@pytest.fixture
-def held() -> Iterator[miniredis.EmbeddedServer]:
-    with miniredis.start(clock="held") as server:
-        yield server
-
-
 def test_an_expired_key_is_invalidated(held: miniredis.EmbeddedServer) -> None:
     with RawConnection(held.host, held.port) as a, RawConnection(held.host, held.port) as b:
         b.command("CONFIG", "SET", "notify-keyspace-events", "Exm")

@@ -22,9 +22,8 @@ from .test_inspection import fill
 
 
 @pytest.fixture
-def server() -> Iterator[miniredis.EmbeddedServer]:
-    with miniredis.start(clock="held") as server:
-        yield server
+def server(held: miniredis.EmbeddedServer) -> miniredis.EmbeddedServer:
+    return held
 
 
 @pytest.fixture(params=["miniredis", "redis-server"])

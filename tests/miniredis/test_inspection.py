@@ -23,9 +23,8 @@ from ..waiting import until
 
 
 @pytest.fixture
-def server() -> Iterator[miniredis.EmbeddedServer]:
-    with miniredis.start(clock="held") as server:
-        yield server
+def server(held: miniredis.EmbeddedServer) -> miniredis.EmbeddedServer:
+    return held
 
 
 @pytest.fixture

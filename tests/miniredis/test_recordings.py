@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from miniredis.recordings import load, replay
 
 
 @pytest.fixture
-def server() -> Iterator[miniredis.EmbeddedServer]:
-    with miniredis.start(clock="held") as server:
-        yield server
+def server(held: miniredis.EmbeddedServer) -> miniredis.EmbeddedServer:
+    return held
 
 
 def test_each_request_is_there_with_its_client_time_and_reply(server: Any) -> None:

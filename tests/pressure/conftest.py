@@ -18,6 +18,7 @@ import redis
 
 from conformance.targets import Address
 from pressure import Queue
+from pressure.protocol.liveness import PROBE_INTERVAL
 from tests.cases import exhaustive_but
 from tests.conftest import SERVERS
 from tests.servers import RealServer, start_redis
@@ -43,6 +44,12 @@ PAIRS = (
     {"sync", "redis-server"}, {"plain", "miniredis"}, {"aio", "miniredis"}, {"trio", "redis-server"},
     {"sync", "real_server"}, {"aio", "embedded_server"}, {"trio", "real_server"},
 )  # fmt: skip
+
+
+@pytest.fixture
+def probes_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two probes of a holder are as far apart as for users: for tests that do not wait for real."""
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,7 +14,7 @@ from pressure.keys import Keys
 from pressure.protocol import Context
 from pressure.protocol.diagnosis import Diagnosis
 from pressure.protocol.doctor import examine
-from pressure.protocol.liveness import PROBE_INTERVAL, Liveness, Probe, sign_of_life
+from pressure.protocol.liveness import Liveness, Probe, sign_of_life
 from pressure.protocol.role import CONSUMER, PRODUCER
 
 MINE: Final = Holds(b"me:1:00000000")
@@ -27,9 +27,7 @@ CLIENTS: Final = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
+pytestmark = pytest.mark.usefixtures("probes_as_for_users")
 
 
 HEALTHY: Final[dict[str, Any]] = {

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pressure.errors import QueueFullError
-from pressure.protocol.liveness import PROBE_INTERVAL
 from tests.cases import check_each, exhaustive
 
 from .disturbing import DISTURBANCES, GROUPS, Run, Stage, disturbed
@@ -24,10 +23,8 @@ TELLING = {"one"}
 LONG = {("repair", "deadlock", False), ("put_many at once", "one", False)}
 
 
-@pytest.fixture(autouse=True)
-def looks_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As far apart as they are; time costs nothing here."""
-    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
+#: Time costs nothing here.
+pytestmark = pytest.mark.usefixtures("probes_as_for_users")
 
 
 @pytest.mark.parametrize("operation", CHOSEN)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations, count
 from typing import Any
 
 import pytest
 
-import miniredis
 from pressure import QueueFullError, QueueInUseError, protocol
 from pressure.protocol import Context, Deadline
 from pressure.protocol.repair import repair
 from tests.tools.simulation import Actor, Choose, Simulation, every_run, operation
 from tests.tools.simulation import held as received_by
-
-
-@pytest.fixture
-def held() -> Iterator[miniredis.Server]:
-    with miniredis.start(clock="held") as server:
-        yield server
 
 
 # Every moment, with scripts and without

@@ -28,12 +28,6 @@ SHORT = 0.3
 
 
 @pytest.fixture
-def held() -> Iterator[miniredis.Server]:
-    with miniredis.start(clock="held") as server:
-        yield server
-
-
-@pytest.fixture
 def raw(held: miniredis.Server) -> Iterator[redis.Redis]:
     with redis.Redis.from_url(held.url) as client:
         yield client

@@ -18,9 +18,7 @@ LATEST = 8.0
 """After so many seconds a dead holder's role works again."""
 
 
-@pytest.fixture(autouse=True)
-def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
+pytestmark = pytest.mark.usefixtures("probes_as_for_users")
 
 
 def for_a_while(context: Context) -> Deadline:

@@ -22,13 +22,6 @@ LIMIT = 8.0
 
 
 @pytest.fixture
-def held() -> Iterator[miniredis.Server]:
-    """A server whose time stands still."""
-    with miniredis.start(clock="held") as server:
-        yield server
-
-
-@pytest.fixture
 def front(held: miniredis.Server) -> Iterator[Front]:
     """A way to it."""
     with Front(Address(held.url, "miniredis on a held clock")) as made:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import miniredis
 from conformance.clients.flavours import MAKERS
 from conformance.targets import Address
 from tests.cases import exhaustive_but
@@ -52,13 +51,6 @@ def make(redis_url: str, setting: str) -> Iterator[Make]:
             return queue
 
         yield made
-
-
-@pytest.fixture
-def held() -> Iterator[miniredis.Server]:
-    """A miniredis whose clock stands still."""
-    with miniredis.start(clock="held") as server:
-        yield server
 
 
 def datas(items: Any) -> list[bytes]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pressure.protocol.liveness import PROBE_INTERVAL
-
 
 @pytest.fixture(autouse=True)
-def _as_far_apart_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)
+def _as_for_users(probes_as_for_users: None) -> None:
+    pass

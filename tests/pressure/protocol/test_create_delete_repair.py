@@ -12,7 +12,6 @@ from pressure import (
 )
 from pressure.connections.pool import HOLDS
 from pressure.protocol import Deadline, Pause
-from pressure.protocol.liveness import PROBE_INTERVAL
 from pressure.protocol.repair import repair
 
 from .play import (
@@ -72,8 +71,7 @@ def test_delete_sends_its_steps_in_order() -> None:
     ]
 
 
-def test_repair_looks_twice_five_seconds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", PROBE_INTERVAL)  # as it is for users
+def test_repair_looks_twice_five_seconds_apart() -> None:
     play = Play(repair(context()))
     look = [b"5", 4, 0, 1, ME, NULL, b"id=1 name=other:9:00000000/1 db=0\n"]
     play.reply(*look)
