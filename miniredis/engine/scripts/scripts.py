@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from ..call import call, show
 from ..clients.client_flags import LIMITED
 from ..clients.session import Session
-from ..declarations.registry import chosen
+from ..declarations.registry import Command, chosen
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import Encoded, Reply, encode
@@ -290,32 +290,12 @@ class Scripts:
         assert run is not None
         session = run.session
         command = engine.commands.plain.get(args[0]) or engine.commands.look_up(args)
-        flags = () if command is None else command.flags
-        writes = "write" in flags
-        refusal = None
-        if command is None:
-            refusal = errors.UNKNOWN_IN_SCRIPT
-        elif command.handler is None or not command.least <= len(args) <= command.most:
-            refusal = errors.ARITY_IN_SCRIPT
-        elif "noscript" in flags:
-            refusal = errors.NOT_FROM_SCRIPTS
-        elif engine.conditions.is_stale and "stale" not in flags:
-            refusal = errors.STALE_IN_SCRIPT
-        elif run.client.flags & LIMITED and (
-            denial := engine.users.denied(run.client, command, args, b"lua")
-        ):
-            refusal = denial.in_script(engine.version, run.client.user.name)
-        elif run.is_read_only and (writes or "may_replicate" in flags):
-            refusal = errors.READ_ONLY_SCRIPT
-        elif writes and not run.client.must_obey:
-            refusal = engine.conditions.write_refusal
-        if refusal is None and command is not None and engine.cluster is not None:
-            refusal = engine.cluster.refuse_in_script(run, command, args)
+        refusal = errors.UNKNOWN_IN_SCRIPT if command is None else self._refusal(run, command, args)
         if refusal is not None or command is None:
             refusal = chosen(engine.version, words_of_refusal)(refusal or errors.UNKNOWN_IN_SCRIPT)
             return engine.statistics.rejected(command, CommandError(refusal))
         session.last_command = command
-        if writes:
+        if "write" in command.flags:
             run.has_written = True
         reply = call(engine, session, command, args)
         if engine.conditions.monitors:
@@ -323,6 +303,24 @@ class Scripts:
         if run.client.tracker is not None and "readonly" in command.flags:
             self._remember(run)
         return reply
+
+    def _refusal(self, run: RunningScript, command: Command, args: list[bytes]) -> bytes | None:
+        """Why a command may not run in the running script; checked in Redis's order."""
+        engine, flags = self._engine, command.flags
+        writes = "write" in flags
+        if command.handler is None or not command.least <= len(args) <= command.most:
+            return errors.ARITY_IN_SCRIPT
+        if "noscript" in flags:
+            return errors.NOT_FROM_SCRIPTS
+        if engine.conditions.is_stale and "stale" not in flags:
+            return errors.STALE_IN_SCRIPT
+        if run.client.flags & LIMITED and (denial := engine.users.denied(run.client, command, args, b"lua")):
+            return denial.in_script(engine.version, run.client.user.name)
+        if run.is_read_only and (writes or "may_replicate" in flags):
+            return errors.READ_ONLY_SCRIPT
+        if writes and not run.client.must_obey and (refusal := engine.conditions.write_refusal):
+            return refusal
+        return None if engine.cluster is None else engine.cluster.refuse_in_script(run, command, args)
 
     def writes(self, args: list[bytes]) -> bool:
         """Whether a command has the flag ``write``."""
