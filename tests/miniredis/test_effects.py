@@ -283,6 +283,8 @@ def test_a_key_that_expires_between_requests_of_one_piece_is_written_between_the
 ABOUT_EXPIRED_KEYS = {
     "a walk of the keys": ("MSET a 1 b 2", "PEXPIRE a 1", "PEXPIRE b 1", "DEBUG SLEEP 0.01", "SCAN 0"),
     "a random key": ("SET a 1 PX 1", "DEBUG SLEEP 0.01", "RANDOMKEY"),
+    "an empty result in its place": ("SET a 1 PX 1", "DEBUG SLEEP 0.01", "SUNIONSTORE a b"),
+    "the target of a move from no set": ("SET a 1 PX 1", "DEBUG SLEEP 0.01", "SMOVE b a m"),
     "a transaction that sleeps until it expires": (
         *("SELECT 9", "MULTI", "RPUSH a x", "PEXPIRE a 1", "DEBUG SLEEP 0.05", "EXEC"),
     ),

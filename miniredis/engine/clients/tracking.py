@@ -160,7 +160,7 @@ class Tracking:
 
         Args:
             key: its name.
-            changer: the client whose command changed it; None if it expired.
+            changer: the client whose own command changed it; None if a script did, or it expired.
             running: the client whose command is running; None if none is.
             event: the name of the change; some events are sent after the reply.
         """

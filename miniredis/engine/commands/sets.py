@@ -74,7 +74,8 @@ def srem(session: Session, args: list[bytes]) -> Reply:
 def smove(session: Session, args: list[bytes]) -> Reply:
     """Moves a member from one set to another; returns whether it was in the first."""
     db, (_, source, target, member) = session.db, args
-    if db.lookup_write(source) is None:
+    sought, _ = db.lookup_write(source), db.lookup_write(target)
+    if sought is None:
         return 0
     giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)
     assert giver is not None

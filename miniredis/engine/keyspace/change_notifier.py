@@ -40,6 +40,8 @@ class ChangeNotifier:
         notifications: keyspace events.
         tracking: the keys that clients cache.
         running: the client whose command is running; need not be set for one that gets no pushes.
+        is_in_script: whether a script runs: what its commands change is not its client's own for NOLOOP of
+            broadcasts, as in Redis.
         are_due: whether keys with broadcast prefixes have changed in this tick.
     """
 
@@ -49,6 +51,7 @@ class ChangeNotifier:
         self.notifications = Notifications(self.publishing)
         self.tracking = Tracking(sessions)
         self.running: Session | None = None
+        self.is_in_script = False
         self._listens = False
         self.are_due = False
         self._unnoticed = NONE  # the events that invalidate no tracked keys
@@ -125,7 +128,8 @@ class ChangeNotifier:
         if is_told_first:
             self.notifications.tell(database, key, events)
         if self.tracking.is_awaited and first not in self._unnoticed:
-            changer = None if first in {"expired", "hexpired"} else self.running
+            is_own = not self.is_in_script and first not in {"expired", "hexpired"}
+            changer = self.running if is_own else None
             event = TRACKED_AS.get(last or first, last or first)
             if self.tracking.changed(key, changer, self.running, event):
                 self.are_due = True

@@ -379,8 +379,8 @@ class Database:
         if value:
             self.store(key, value, event)
             self.keyspace.changes += len(value) - 1 if counts_all else 0
-        elif self.lookup_write(key) is not None:
-            self.delete(key)
+        else:
+            self.delete(key)  # an expired one, too, without saying so
         return len(value)
 
     def change(self, key: bytes, value: Value, event: str) -> None:

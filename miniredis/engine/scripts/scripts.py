@@ -263,6 +263,7 @@ class Scripts:
         started = self._engine.environment.stopwatch()
         self.running = run = RunningScript(name, client, session, request, started)
         run.is_function, run.is_read_only = is_function, is_read_only
+        self._engine.notifier.is_in_script = True
         if self._engine.cluster is not None:
             self._engine.cluster.begin_script(run)
         return run
@@ -270,6 +271,7 @@ class Scripts:
     def end(self) -> None:
         """Ends a run."""
         self.running = None
+        self._engine.notifier.is_in_script = False
         self._engine.conditions.be_busy(False)
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
