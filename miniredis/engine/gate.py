@@ -200,19 +200,20 @@ def reject_unknown(session: Session, args: list[bytes]) -> None:
     commands = session.engine.commands
     command = find(commands.lookup, args[0])
     if command is None:
-        refuse(session, None, chosen(commands.version, errors.unknown_command)(args))
+        reason = chosen(commands.version, errors.unknown_command)(args)
     else:
-        refuse(session, None, chosen(commands.version, errors.unknown_subcommand)(command.name, args[1]))
+        reason = chosen(commands.version, errors.unknown_subcommand)(command.name, args[1])
+    refuse(session, None, args, reason)
 
 
-def refuse(session: Session, command: Command | None, reason: bytes) -> None:
+def refuse(session: Session, command: Command | None, args: list[bytes], reason: bytes) -> None:
     """A request may not run: its client hears why, and a transaction is not to be executed."""
     refusal = CommandError(reason)
-    session.engine.statistics.rejected(command, refusal)
     if command is not None and command.name == b"exec":
         session.leave_transaction()
         if not reason.startswith(errors.REDIRECTIONS):
             refusal = CommandError(errors.exec_aborted(reason))
+            session.engine.conditions.show(session.engine.now, session, args)
     elif session.transaction is not None:
         session.transaction.aborted = True
-    session.reply(refusal)
+    session.reply(session.engine.statistics.rejected(command, refusal))

@@ -122,7 +122,7 @@ def pass_gate(session: Session, command: Command, args: list[bytes]) -> None:
     """Runs, queues, postpones or refuses one request."""
     engine = session.engine
     if reason := check_allowed(session, command, args):
-        refuse(session, command, reason)
+        refuse(session, command, args, reason)
     elif engine.conditions.pause is not None and is_held_up(session, command, args):
         session.hold(args)
         engine.conditions.postponed[session] = None

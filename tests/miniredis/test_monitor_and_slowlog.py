@@ -54,6 +54,20 @@ def test_monitor_shows_only_the_commands_that_run(clients: tuple[RawConnection, 
     ]
 
 
+@pytest.mark.usefixtures("as_redis_7_0")
+def test_a_refused_exec_is_shown_and_counted_as_an_aborted_transaction(
+    clients: tuple[RawConnection, RawConnection],
+) -> None:
+    client, monitor = clients
+    monitor.command("CONFIG", "RESETSTAT")
+    monitor.command("MONITOR")
+    assert client.command("EXEC", "x").startswith(b"-EXECABORT Transaction discarded because of: ")
+    assert seen(monitor, 1) == [b'0 "EXEC" "x"']
+    counted = client.command("INFO", "errorstats")
+    assert b"errorstat_EXECABORT:count=1" in counted
+    assert b"errorstat_ERR" not in counted
+
+
 def test_monitor_shows_a_command_when_it_blocks(clients: tuple[RawConnection, RawConnection]) -> None:
     client, monitor = clients
     monitor.command("MONITOR")

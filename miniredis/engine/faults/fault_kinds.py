@@ -44,7 +44,7 @@ class ErrorReply:
 
     def act(self, request: Request) -> None:
         """Refuses the request."""
-        refuse(request.session, request.command, self.text)
+        refuse(request.session, request.command, request.args, self.text)
 
 
 @dataclass(frozen=True, slots=True)
