@@ -7,6 +7,9 @@ Rules:
     - Delete waits for each role in slices, as other operations do. A role that is not free and has no holder
       was removed by an earlier Delete, or a client has popped it and not written its id yet. If this lasts
       for a whole slice, it was an earlier Delete.
+    - Two clients may delete a queue at the same time, and a third may create it again when the first of them
+      has finished. So a Delete removes nothing once ``:bound`` exists again: the queue that it began to
+      delete is gone. If it has popped a role of the new queue, it frees that.
     - Waiting for a close rotates ``:closed`` (BRPOPLPUSH onto itself). Popping the marks would open the queue
       again.
 """
@@ -15,7 +18,7 @@ from __future__ import annotations
 
 from pressure.errors import QueueAlreadyExistsError
 from pressure.protocol.commands import atomic, attempt, blocking, check, executed, is_full
-from pressure.protocol.healing import heal
+from pressure.protocol.healing import free_role, heal, was_done
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation
 from pressure.protocol.problems import does_not_exist, in_use, no_such_queue
 from pressure.protocol.role import ROLES, Role
@@ -153,8 +156,9 @@ def delete(ctx: Context, deadline: Deadline) -> Operation[None]:
     yield from _begin_delete(ctx)
     try:
         for role in ROLES:
-            yield from _collect(ctx, role, deadline)
-        check((yield Batch(((b"DEL", *ctx.keys.deleted),))))
+            if not (yield from _collect(ctx, role, deadline)):
+                return
+        yield from unless_created(ctx, ((b"DEL", *ctx.keys.deleted),))
     except Exception as error:
         error.add_note(f"queue {ctx.keys} is half deleted: delete it again, or repair finishes it")
         raise
@@ -184,18 +188,36 @@ def _begin_delete(ctx: Context) -> Operation[None]:
             return
 
 
-def _collect(ctx: Context, role: Role, deadline: Deadline) -> Operation[None]:
-    """Wait for a role and remove it."""
+def _collect(ctx: Context, role: Role, deadline: Deadline) -> Operation[bool]:
+    """Wait for a role and remove it; False if the queue was created again meanwhile."""
     free, holder = role.free(ctx.keys), role.holder(ctx.keys)
-    looks: tuple[Command, ...] = ((b"GET", holder),)
-    popped, held_by = check((yield attempt((free,), 0.0, looks)))
+    looks: tuple[Command, ...] = ((b"GET", holder), (b"EXISTS", ctx.keys.bound))
+    popped, held_by, exists = check((yield attempt((free,), 0.0, looks)))
     attempts = deadline.attempts()
     absent = 0.0
-    while popped is None and absent < ctx.slice:
+    while popped is None and not exists and absent < ctx.slice:
         healed = held_by is not None and (yield from heal(ctx, role, held_by, deadline))
         seconds = 0.0 if healed else next(attempts, None)
         if seconds is None:
             raise in_use(ctx, role, held_by)
-        popped, held_by = check((yield attempt((free,), seconds, looks)))
+        popped, held_by, exists = check((yield attempt((free,), seconds, looks)))
         absent = absent + seconds if held_by is None else 0.0
-    check((yield Batch(((b"DEL", free, holder),))))
+    if exists and popped is not None:
+        yield from free_role(ctx, role, held_by)  # unless another client has freed it since the pop
+    return not exists and (yield from unless_created(ctx, ((b"DEL", free, holder),)))
+
+
+def unless_created(ctx: Context, work: tuple[Command, ...]) -> Operation[bool]:
+    """Send the commands unless the queue exists, in one transaction; whether they were run."""
+    bound = ctx.keys.bound
+    while True:
+        _, exists = check((yield Batch(((b"WATCH", bound), (b"EXISTS", bound)))))
+        if exists:
+            yield Batch(((b"UNWATCH",),))
+            return False
+        replies = yield Batch(atomic(*work))
+        if is_full(replies):  # no client can create the queue there
+            check((yield Batch(work)))
+            return True
+        if was_done(replies):
+            return True

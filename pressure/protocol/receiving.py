@@ -139,6 +139,7 @@ def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
         (b"GET", keys.consumer),
         (b"GET", keys.bound),
         (b"EXISTS", keys.closed),
+        (b"LLEN", keys.unacked),
     )
     name, *arguments = _take(ctx)
     for seconds in deadline.attempts():
@@ -147,9 +148,12 @@ def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
             replies = yield blocking(b"BLMOVE", *words, seconds=seconds, then=looks)
         else:
             replies = yield Batch(((name, *arguments), *looks))
-        value, holder, bound, closed = replies
+        value, holder, bound, closed, unacked = replies
         if holder != hold.id and not isinstance(holder, ServerReplyError):
             raise (yield from _lost_while_waiting(ctx, hold, value))
+        if isinstance(value, bytes) and isinstance(unacked, int) and unacked > 1:
+            hold.unacked = 1  # the others came to a fenced consumer whose wait was still under way
+            value = yield from _after_orphans(ctx, hold, unacked - 1)
         if isinstance(value, bytes):
             return value
         check(replies)

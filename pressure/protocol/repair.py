@@ -22,6 +22,7 @@ from pressure.protocol.commands import atomic, check
 from pressure.protocol.counters import restore_counters
 from pressure.protocol.foreign import naming_foreign_keys
 from pressure.protocol.healing import free_role, mark_back, restore_token, was_done
+from pressure.protocol.lifecycle import unless_created
 from pressure.protocol.liveness import Probe, probe, sign_of_life
 from pressure.protocol.numbers import bound_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Pause, operation
@@ -164,22 +165,10 @@ def _finish_delete(ctx: Context, settled: dict[Role, bool], found: _Findings) ->
     # that is deleted in the same transaction wakes no client, so DEL comes in the next one.
     wake: tuple[Command, ...] = ((b"LPUSH", keys.not_full, 0), (b"LPUSH", keys.closed, 0, 0))
     for work in (wake, ((b"DEL", *keys.deleted),)):
-        if not (yield from _unless_created(ctx, work)):
+        if not (yield from unless_created(ctx, work)):
             found.left.append("did not finish the delete: the queue was created again during the repair")
             return
     found.done.append("finished a delete that was interrupted")
-
-
-def _unless_created(ctx: Context, work: tuple[Command, ...]) -> Operation[bool]:
-    """Send the commands unless the queue exists, in one transaction; whether they were run."""
-    bound = ctx.keys.bound
-    while True:
-        _, exists = check((yield Batch(((b"WATCH", bound), (b"EXISTS", bound)))))
-        if exists:
-            yield Batch(((b"UNWATCH",),))
-            return False
-        if was_done((yield Batch(atomic(*work)))):
-            return True
 
 
 def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Operation[None]:

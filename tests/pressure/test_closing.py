@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 import redis
@@ -13,7 +14,10 @@ from pressure import (
     QueueClosedError,
     QueueDoesNotExistError,
     QueueInUseError,
+    protocol,
 )
+from pressure.protocol import Context, Deadline
+from tests.tools.simulation import Simulation, operation
 
 from .conftest import JOBS, OPERATIONS, StartTask, invariant, until, waiting
 
@@ -179,6 +183,31 @@ def test_two_deletes_at_once_leave_no_key(make: Make, raw: redis.Redis, task: St
     for delete in deletes:
         delete.result()
     assert raw.keys() == []
+
+
+def test_a_delete_spares_a_queue_that_was_created_again_after_another_delete() -> None:
+    """Whatever the slower of two deletes has done before, and what it does when the new queue has a message."""
+    forever: Callable[[Context], Deadline] = lambda context: Deadline.of(context)  # noqa: E731
+    for first, steps in product(range(9), range(2, 9)):  # after two, it has removed the bound
+        simulation = Simulation(lambda _: 0)
+        simulation.do(operation(protocol.create, 0))
+        fast, slow = (simulation.actor(name).will(operation(protocol.delete, forever)) for name in "ab")
+        for actor, number in ((fast, first), (slow, steps)):
+            for _ in range(number):
+                if actor.can_go_on:
+                    actor.go_on()
+        while simulation.ask("KEYS", "*"):
+            if fast.can_go_on:
+                fast.go_on()
+            else:
+                simulation.pass_time(0.1)
+        simulation.do(operation(protocol.create, 2))
+        simulation.do(operation(protocol.put, b"v", forever))
+        simulation.run()
+        assert None in slow.results or None in fast.results
+        keys = simulation.keys
+        lists = (keys.queue, keys.producer_free, keys.consumer_free, keys.not_full)
+        assert [simulation.ask("LRANGE", key, 0, -1) for key in lists] == [[b"v"], [b"0"], [b"0"], [b"0"]]
 
 
 def test_wait_closed_waits_until_the_queue_is_closed_or_the_timeout_ends(

@@ -180,6 +180,28 @@ def test_messages_of_a_dead_consumer_are_redelivered_first(queue: Queue, raw: re
     assert contents(raw) == ([], [])
 
 
+def test_an_acknowledgement_spares_the_message_that_a_fenced_consumer_was_waiting_for(
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
+) -> None:
+    """The wait of a consumer whose role was freed may still be under way, and is then the first served."""
+    queue.create()
+    stray = task(lambda: raw.blmove(JOBS, f"{JOBS}:unacked", 0, "RIGHT", "LEFT"))
+    waiting(raw, 1)
+
+    def receive() -> list[bytes]:
+        got = []
+        for _ in range(2):
+            with make().receive() as message:
+                got.append(message.data)
+        return got
+
+    received = task(receive)
+    waiting(raw, 2)
+    execute(raw, "EVAL", f"redis.call('LPUSH', '{JOBS}', 'x', 'y')", 0)
+    assert (stray.result(), received.result()) == (b"x", [b"x", b"y"])
+    assert contents(raw) == ([], [])
+
+
 def dead_consumer(raw: redis.Redis) -> None:
     raw.rpop(f"{JOBS}:consumer_free")
     raw.set(f"{JOBS}:consumer", DEAD)
