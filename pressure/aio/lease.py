@@ -41,6 +41,7 @@ class TaskRenewer(LeaseRenewer):
         task = self._task
         if self._holds or task is None or self._home != (os.getpid(), asyncio.get_running_loop()):
             return
+        self._task = None  # a hold that begins before the task has ended starts another
         task.cancel()
         await asyncio.wait((task,))
 

@@ -42,6 +42,7 @@ class SystemTaskRenewer(LeaseRenewer):
         running = self._running
         if self._holds or running is None or self._home[1] != trio.lowlevel.current_trio_token():
             return
+        self._running = None  # a hold that begins before the task has ended starts another
         running.scope.cancel()
         with trio.CancelScope(shield=True):
             await running.is_over.wait()

@@ -6,17 +6,19 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
 import redis
+import trio
 
 import miniredis
 from conformance.clients.flavours import FLAVOURS
 from pressure import Queue, QueueInUseError
 from pressure.aio.lease import TaskRenewer
 from pressure.execution.lease import ThreadRenewer
+from pressure.trio.lease import SystemTaskRenewer
 
 from .conftest import PREFIX, Task, until
 
@@ -176,6 +178,45 @@ def test_an_attempt_that_raises_whatever_does_not_end_renewing_on_asyncio() -> N
         await renewer.stop()
 
     asyncio.run(main())
+
+
+def test_a_lease_is_renewed_if_it_begins_while_renewing_is_stopped_on_asyncio() -> None:
+    async def main() -> None:
+        renewed: asyncio.Queue[Collection[bytes]] = asyncio.Queue()
+        renewer = TaskRenewer(0.03, renewed.put, "queue jobs")
+        renewer.begin(b"first")
+        renewer.end(b"first")
+        stopping = asyncio.create_task(renewer.stop())
+        await asyncio.sleep(0)
+        renewer.begin(b"second")
+        async with asyncio.timeout(20):
+            await stopping
+            assert await renewed.get() == {b"second"}
+        renewer.end(b"second")
+        await renewer.stop()
+
+    asyncio.run(main())
+
+
+def test_a_lease_is_renewed_if_it_begins_while_renewing_is_stopped_on_trio() -> None:
+    async def main() -> None:
+        renewed, seen = trio.open_memory_channel[Collection[bytes]](1)
+
+        async def begin() -> None:
+            renewer.begin(b"second")
+
+        renewer = SystemTaskRenewer(0.03, renewed.send, "queue jobs")
+        renewer.begin(b"first")
+        renewer.end(b"first")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(begin)
+            await renewer.stop()
+        with trio.fail_after(20):
+            assert await seen.receive() == {b"second"}
+        renewer.end(b"second")
+        await renewer.stop()
+
+    trio.run(main)
 
 
 def test_renewing_ends_with_the_block_of_the_queue(held: miniredis.Server) -> None:
