@@ -50,6 +50,9 @@ class _Execution(AsyncExecution[T]):
             self._deliver_later()
 
     async def _cancelled(self) -> BaseException | None:
+        task = asyncio.current_task()
+        if task is not None and not task.cancelling():  # withdrawn, as by a timeout of a new connection
+            self._cancellation = None
         return self._cancellation
 
     async def _pause(self, seconds: float) -> bool:

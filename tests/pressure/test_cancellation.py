@@ -15,6 +15,7 @@ import trio
 import pressure.aio
 import pressure.trio
 from pressure import Queue
+from pressure.aio import connection
 
 from ..waiting import until
 from .conftest import JOBS, invariant, server_fixture, wait_long
@@ -193,3 +194,25 @@ def test_a_cancellation_that_was_held_back_is_raised_later(redis_url: str, raw: 
 
     asyncio.run(main())
     assert said == ["v"]
+
+
+def test_the_time_limit_of_a_connection_that_is_opened_again_does_not_cancel_the_operation(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``asyncio.timeout`` cancels the task, and takes that back when its block ends."""
+    in_time = connection.exchange
+
+    async def too_late(through: Any, data: bytes, count: int) -> Any:
+        async with asyncio.timeout(0):
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return await in_time(through, data, count)
+
+    async def main() -> None:
+        async with pressure.aio.Queue("jobs", url=redis_url) as queue:
+            await queue.create()
+            monkeypatch.setattr("pressure.aio.driver.exchange", too_late)
+            with pytest.raises(pressure.QueueEmptyError):
+                await queue.get(timeout=0.5)
+
+    asyncio.run(main())

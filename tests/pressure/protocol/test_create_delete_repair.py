@@ -40,13 +40,9 @@ def test_delete_sends_its_steps_in_order() -> None:
     ctx = context()
     play = Play(protocol.delete(ctx, Deadline.of(ctx)))
     log: list[str] = []
-    script: Iterable[list[Any]] = [
-        [OK, 5],
-        [OK, QUEUED, QUEUED, QUEUED, [1, 1, 2]],
-        *[[b"0", ME, 0], [OK, 0], [OK, QUEUED, [1]]] * 2,
-        [OK, 0],
-        [OK, QUEUED, [7]],
-    ]
+    role: list[list[Any]] = [[b"0", ME, 0], [OK, 0], [OK, QUEUED, [1]]]
+    begin: list[list[Any]] = [[OK, 5], [OK, QUEUED, QUEUED, QUEUED, [1, 1, 2]]]
+    script: Iterable[list[Any]] = [*begin, *role, *role, [OK, 0], [OK, QUEUED, [7]]]
     for replies in script:
         log += play.sent
         play.reply(*replies)
