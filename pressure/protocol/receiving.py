@@ -25,7 +25,7 @@ from typing import Final
 
 from pressure.errors import QueueEmptyError, ServerReplyError
 from pressure.protocol import scripts
-from pressure.protocol.commands import atomic, blocking, check
+from pressure.protocol.commands import atomic, blocking, check, executed
 from pressure.protocol.get import effects
 from pressure.protocol.operation import (
     Batch,
@@ -165,10 +165,19 @@ def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
 
 
 def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exception]:
-    """The error after another client freed the role during the wait. A value that arrived goes back."""
-    if isinstance(value, bytes):
-        remove: Command = (b"LREM", ctx.keys.unacked, 1, value)
-        check((yield Batch(atomic(remove, (b"RPUSH", ctx.keys.queue, value)))))
+    """The error after another client freed the role during the wait. A value that arrived goes back.
+
+    Unless it is not in ``:unacked`` any more: then the next consumer has received it.
+    """
+    unacked, done = ctx.keys.unacked, None
+    while isinstance(value, bytes) and done is None:
+        looks: tuple[Command, ...] = ((b"UNWATCH",), (b"WATCH", unacked), (b"LPOS", unacked, value))
+        if check((yield Batch(looks)))[-1] is None:
+            yield Batch(((b"UNWATCH",),))
+            break
+        back: Command = (b"RPUSH", ctx.keys.queue, value)
+        done = executed((yield Batch(atomic((b"LREM", unacked, 1, value), back))))
+        check(done or [])
     return (yield from lost_role(ctx, hold))
 
 

@@ -19,7 +19,11 @@ from pressure import (
     QueueDoesNotExistError,
     QueueEmptyError,
     QueueInUseError,
+    protocol,
 )
+from pressure.protocol import Context, Deadline
+from pressure.protocol.repair import repair
+from tests.tools.simulation import Simulation, held, operation
 
 from .conftest import JOBS, StartTask, execute, invariant, roles_free, until, waiting
 
@@ -200,6 +204,24 @@ def test_an_acknowledgement_spares_the_message_that_a_fenced_consumer_was_waitin
     execute(raw, "EVAL", f"redis.call('LPUSH', '{JOBS}', 'x', 'y')", 0)
     assert (stray.result(), received.result()) == (b"x", [b"x", b"y"])
     assert contents(raw) == ([], [])
+
+
+def test_a_fenced_consumer_does_not_put_back_what_the_next_one_has_acknowledged() -> None:
+    a_while: Callable[[Context], Deadline] = lambda context: Deadline.of(context, timeout=30)  # noqa: E731
+    simulation = Simulation(lambda _: 0)
+    simulation.do(operation(protocol.create, 0))
+    fenced = simulation.actor("fenced").will(operation(protocol.receive, a_while))
+    while fenced.can_go_on:
+        fenced.go_on()
+    simulation.do(operation(repair, force=True))
+    simulation.do(operation(protocol.put, b"v", a_while))
+    done = operation(protocol.settle, held, protocol.Settlement.ACKNOWLEDGED, 1)
+    following = simulation.actor("next").will(operation(protocol.receive, a_while), done)
+    while not following.is_done:
+        following.go_on()
+    simulation.run()
+    assert isinstance(fenced.results[0], QueueInUseError)
+    assert simulation.ask("LRANGE", simulation.keys.queue, 0, -1) == []
 
 
 def dead_consumer(raw: redis.Redis) -> None:
