@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import redis.asyncio
 
     from .engine.environment import Dial
-    from .ticks.outlets import Loop
 
 __all__ = ["LoopChoice", "Server", "StoppedWhileLoadingError", "serve"]
 
@@ -230,38 +229,34 @@ class Server(Handle, Inspected):
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(self._scope.cancel)
 
-    async def _run(self, loops: list[Loop], task_status: Started) -> None:
+    async def _run(self, task_status: Started) -> None:
         leave_to_parent_on_fork(self._runner)
         has_started = False
         trouble: Exception | None = None
-        try:
-            with self._scope:
-                async with self._serving(loops) as nursery:
-                    try:
-                        has_started = await load_files(self._runner)
-                    except (ConfigurationError, DamagedFileError, OSError) as error:
-                        trouble = error  # raised below: a nursery would put it into an exception group
-                    if has_started:
-                        task_status.started(self)
-                        nursery.start_soon(self._link.run)
-                        await self._runner.run()
-        finally:
-            for loop in loops:
-                loop.close()
+        with self._scope:
+            async with self._serving() as nursery:
+                try:
+                    has_started = await load_files(self._runner)
+                except (ConfigurationError, DamagedFileError, OSError) as error:
+                    trouble = error  # raised below: a nursery would put it into an exception group
+                if has_started:
+                    task_status.started(self)
+                    nursery.start_soon(self._link.run)
+                    await self._runner.run()
         if trouble := trouble or self.failure:
             raise trouble
         if not has_started:
             raise StoppedWhileLoadingError
 
     @contextlib.asynccontextmanager
-    async def _serving(self, loops: list[Loop]) -> AsyncIterator[trio.Nursery]:
+    async def _serving(self) -> AsyncIterator[trio.Nursery]:
         """Serves clients meanwhile; at the end they get their last replies before the loops end."""
         clients = trio.CancelScope(shield=True)
 
         async def run() -> None:
             with clients:
                 async with trio.open_nursery() as each:
-                    for loop in loops:
+                    for loop in self._runner.loops:
                         each.start_soon(loop.run)
 
         async with trio.open_nursery() as nursery:
@@ -269,10 +264,12 @@ class Server(Handle, Inspected):
             try:
                 yield nursery
             finally:
-                self._link.stop()
-                self._runner.close()
-                clients.cancel()
-                nursery.cancel_scope.cancel()
+                try:
+                    self._link.stop()
+                    self._runner.close()
+                finally:  # else the clients' tasks would go on for ever
+                    clients.cancel()
+                    nursery.cancel_scope.cancel()
 
 
 async def serve(
@@ -358,17 +355,22 @@ async def run_server(
         server = handle(runner, listeners)
         engine.config.learn("port", str(server.port))
         engine.config.learn("tls-port", str(server.tls_port))
-        # create the loops before the caller continues, who may use up all file descriptors
-        await server._run(new_loops(loop, runner, listeners, alone=alone), task_status)
+        try:
+            # create the loops before the caller continues, who may use up all file descriptors
+            add_loops(loop, runner, listeners, alone=alone)
+            await server._run(task_status)
+        finally:
+            for each in runner.loops:
+                each.close()
 
 
-def new_loops(
-    choice: LoopChoice, runner: TickRunner, listeners: list[Listener], *, alone: bool
-) -> list[Loop]:
-    """The loops of the listeners: those for TLS have one of streams, since Trio does the TLS."""
+def add_loops(choice: LoopChoice, runner: TickRunner, listeners: list[Listener], *, alone: bool) -> None:
+    """Makes the loops of the listeners: those for TLS have one of streams, since Trio does the TLS."""
     plain = [each for each in listeners if not each.tls]
     secured = [each for each in listeners if each.tls]
     if choice == "streams" or (choice is None and not has_poller()):
-        return [StreamLoop(runner, listeners)]
-    loops: list[Loop] = [PollLoop(runner, plain, alone=alone and not secured)]
-    return [*loops, StreamLoop(runner, secured)] if secured else loops
+        StreamLoop(runner, listeners)
+        return
+    PollLoop(runner, plain, alone=alone and not secured)
+    if secured:
+        StreamLoop(runner, secured)

@@ -187,15 +187,18 @@ def open_unix(config: Config) -> Listener:
         path.unlink()  # redis-server, too, takes it for one that a killed server left behind
     elif path.exists():
         raise OSError(errno.EEXIST, f"could not listen on {path}: something is there that is not a socket")
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening, is_bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), False
     try:
         listening.bind(str(path))
+        is_bound = True
         if permissions := int(config["unixsocketperm"], 8):
             path.chmod(permissions)
         listening.listen(config.integer("tcp-backlog"))
         listening.setblocking(False)
     except OSError as error:
         listening.close()
+        if is_bound:
+            path.unlink(missing_ok=True)
         reason = error.strerror or str(error)  # the error for a path that is too long has no errno
         raise OSError(error.errno or errno.ENAMETOOLONG, f"could not listen on {path}: {reason}") from error
     return Listener(listening, str(path), 0)

@@ -34,8 +34,7 @@ class File:
 
     def __init__(self, path: Path, flags: int) -> None:
         self._path = path
-        self._descriptor = os.open(path, os.O_WRONLY | BINARY | flags, 0o644)
-        self.size = os.fstat(self._descriptor).st_size
+        self._descriptor, self.size = opened(path, os.O_WRONLY | flags)
 
     def write(self, data: bytes | memoryview) -> None:
         """Writes all of it; ``size`` tells how much was written where that fails."""
@@ -68,8 +67,7 @@ class InputFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | BINARY)
-        self.size = os.fstat(self._descriptor).st_size
+        self._descriptor, self.size = opened(path, os.O_RDONLY)
 
     def read(self, most: int) -> bytes:
         """The next bytes, up to so many; none at the end."""
@@ -84,6 +82,16 @@ class InputFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def opened(path: Path, flags: int) -> tuple[int, int]:
+    """The descriptor and the size of a file."""
+    descriptor = os.open(path, flags | BINARY, 0o644)
+    try:
+        return descriptor, os.fstat(descriptor).st_size
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def release(descriptor: int) -> None:

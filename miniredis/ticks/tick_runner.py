@@ -483,14 +483,18 @@ class TickRunner:
             self.is_open = False
             self._ticked.notify_all()
             self._gaps.end_script()
-            now = self.clock.now()
-            for session, outlet in tuple(self._outlets.items()):
-                if self.farewell and self.failure is None:
-                    session.outgoing.append(self.farewell)
-                    outlet.flush(now)
-                outlet.hang_up()
-                self.disconnect(session, now)
-            self.failure = self.files.close() or self.failure
+            try:
+                self._disconnect_all(self.clock.now())
+            finally:  # another server may use the files
+                self.failure = self.files.close() or self.failure
+
+    def _disconnect_all(self, now: Instant) -> None:
+        for session, outlet in tuple(self._outlets.items()):
+            if self.farewell and self.failure is None:
+                session.outgoing.append(self.farewell)
+                outlet.flush(now)
+            outlet.hang_up()
+            self.disconnect(session, now)
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copies of descriptors; server and clients are the parent's."""

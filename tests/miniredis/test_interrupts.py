@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+import miniredis
+from miniredis.ticks.tick_runner import TickRunner
 
 from ..waiting import PATIENCE
 
@@ -41,6 +47,59 @@ start().stop()
 @pytest.mark.parametrize("function", ["start", "cluster", "sentinel"])
 def test_an_interrupt_while_servers_start_ends_them(function: str) -> None:
     assert printed_by(STARTING, function) == "1 True\n"
+
+
+LINES = """
+import os, sys, tempfile, threading
+import miniredis
+
+every, place = int(sys.argv[1]), os.path.dirname(miniredis.__file__)
+lines = at = 0
+
+def trace(frame, event, _):
+    global lines
+    if not frame.f_code.co_filename.startswith(place):
+        return None
+    if event == "line":
+        lines += 1
+        if lines == at:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+    return trace
+
+def use(folder):
+    server = None
+    try:
+        sys.settrace(trace)
+        server = miniredis.start(dir=folder, unixsocket=folder + "/socket", appendfsync="everysec")
+        server.stop()
+        return True
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(None)
+        if server:
+            server.stop()
+
+is_whole = use(tempfile.mkdtemp())  # what the first one loads stays loaded
+assert is_whole
+before, is_whole = os.listdir("/proc/self/fd"), False
+while not is_whole:
+    at, lines = at + every, 0
+    folder = tempfile.mkdtemp()
+    is_whole = use(folder)
+    left = threading.active_count(), os.listdir("/proc/self/fd"), os.path.exists(folder + "/socket")
+    assert left == (1, before, False), (at, left)
+print(at > every)
+"""
+
+
+@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_interrupt_at_any_line_of_start_and_stop_leaves_no_thread_and_no_descriptor(
+    every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert printed_by(LINES, str(every)) == "True\n"
 
 
 SPAWNED = """
@@ -147,3 +206,36 @@ def test_a_signal_handler_in_the_middle_of_a_command_stops_the_server_and_waits_
 @pytest.mark.parametrize("use", ["waiter.parse_response()", "server.wait_until(lambda: False)"])
 def test_a_signal_handler_in_the_middle_of_a_command_cannot_wait_for_another_one(use: str) -> None:
     assert printed_by(HANDLER, "start", use, "in it") == "True\n1\n"
+
+
+def test_a_server_that_fails_while_it_stops_ends_its_thread_and_gives_up_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "excepthook", told.append)
+        patch.setattr(TickRunner, "disconnect", fail)
+        with miniredis.start(dir=tmp_path) as server:
+            client = server.client()
+            assert client.ping()
+        server._thread.join(PATIENCE)
+        assert not server._thread.is_alive()
+    assert len(told) == 1
+    with miniredis.start(dir=tmp_path) as server:
+        assert server.dump() == {}
+
+
+def test_a_socket_whose_permissions_cannot_be_set_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", fail)
+    with pytest.raises(OSError, match="Operation not permitted"):
+        miniredis.start(unixsocket=str(tmp_path / "socket"), unixsocketperm="700")
+    assert [*tmp_path.iterdir()] == []
