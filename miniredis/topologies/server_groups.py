@@ -81,7 +81,7 @@ class GroupedServer(Server):
         self.group.fast_forward(seconds)
 
     def stop(self) -> None:
-        """Ends this server at once, as the group's ``kill``; in a signal handler, as ``Group.stop``."""
+        """Ends this server at once, as the group's ``kill``; in a signal handler, as the group's ``stop``."""
         if holds(self._runner.lock):
             self.end()
         else:

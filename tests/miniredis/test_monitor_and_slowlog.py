@@ -68,6 +68,16 @@ def test_a_refused_exec_is_shown_and_counted_as_an_aborted_transaction(
     assert b"errorstat_ERR" not in counted
 
 
+def test_errors_are_counted_in_the_order_of_their_names(clients: tuple[RawConnection, RawConnection]) -> None:
+    client, _ = clients
+    client.command("CONFIG", "RESETSTAT")
+    for request in (["RPUSH", "texts", "a"], ["GET", "texts"], ["EVALSHA", "x", "0"], ["NOTHING"]):
+        client.command(*request)
+    lines = client.command("INFO", "errorstats").decode().splitlines()
+    names = [line.split(":")[0] for line in lines if line.startswith("errorstat_")]
+    assert names == ["errorstat_ERR", "errorstat_NOSCRIPT", "errorstat_WRONGTYPE"]
+
+
 def test_monitor_shows_a_command_when_it_blocks(clients: tuple[RawConnection, RawConnection]) -> None:
     client, monitor = clients
     monitor.command("MONITOR")

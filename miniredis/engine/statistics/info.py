@@ -249,7 +249,8 @@ def command_stats(engine: Engine) -> Fields:
 
 def error_stats(engine: Engine) -> Fields:
     return {
-        f"errorstat_{code.decode()}": f"count={count}" for code, count in engine.statistics.errors.items()
+        f"errorstat_{code.decode()}": f"count={count}"
+        for code, count in sorted(engine.statistics.errors.items())
     }
 
 
