@@ -284,6 +284,48 @@ _SIGINT: Final = int(signal.SIGINT)
 GRACE: Final = 0.02
 
 
+class LateInterrupts:
+    """KeyboardInterrupts that came during operations that succeeded: they are raised after ``GRACE``.
+
+    The next operation raises one at once: in a loop of quick operations, the end of ``GRACE`` might always be
+    within one of them.
+    """
+
+    def __init__(self) -> None:
+        self._put_off: list[None] = []
+        forget_in_child(self)
+
+    def forget(self) -> None:
+        """Of the parent's interrupts, none is the child's."""
+        self._put_off.clear()
+
+    def put_off(self) -> None:
+        """Raise KeyboardInterrupt on the main thread after ``GRACE``."""
+        self._put_off.append(None)
+        timer = threading.Timer(GRACE, self._signal)
+        timer.daemon = True
+        timer.start()
+
+    def raise_now(self) -> None:
+        """Raise KeyboardInterrupt here, if one was put off and this is the main thread."""
+        if self._put_off and threading.current_thread() is threading.main_thread() and self._took_one():
+            raise KeyboardInterrupt
+
+    def _signal(self) -> None:
+        if self._took_one():
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def _took_one(self) -> bool:
+        try:
+            self._put_off.pop()
+        except IndexError:  # the other one of the two took it meanwhile
+            return False
+        return True
+
+
+LATE_INTERRUPTS: Final = LateInterrupts()
+
+
 class DeferredInterrupt:
     """A context that defers SIGINT; ``pending`` says whether a signal came.
 
@@ -323,7 +365,4 @@ class DeferredInterrupt:
             return
         if error is not None:
             raise KeyboardInterrupt from error
-        main = threading.main_thread().ident or 0
-        timer = threading.Timer(GRACE, signal.pthread_kill, (main, signal.SIGINT))
-        timer.daemon = True
-        timer.start()
+        LATE_INTERRUPTS.put_off()

@@ -18,7 +18,7 @@ from pressure.methods.flavour import Flavour, Renewal, noted_in
 from pressure.methods.methods import Block, CallbackOperation, Form, MethodCall, NextBlock
 from pressure.protocol.operation import Operation
 from pressure.sync.connection import Interrupt
-from pressure.sync.driver import Driver
+from pressure.sync.driver import LATE_INTERRUPTS, Driver
 
 T = TypeVar("T")
 
@@ -55,8 +55,13 @@ class Synchronous(Flavour):
     def _run(self, operation: Operation[T]) -> T:
         return self._driver.run(operation, self._wish)
 
+    def _run_next(self, operation: Operation[T]) -> T:
+        LATE_INTERRUPTS.raise_now()  # not where an operation ends what an earlier one has begun
+        return self._run(operation)
+
     @contextlib.contextmanager
     def _run_block(self, block: Block[T]) -> Iterator[T]:
+        LATE_INTERRUPTS.raise_now()
         with contextlib.ExitStack() as stack:
             run: Callable[[Operation[Any]], Any] = self._run
             if block.holds_role:
@@ -143,7 +148,7 @@ class Synchronous(Flavour):
         self.disconnect()
 
     _runners = {  # noqa: RUF012, a table of the class
-        Form.METHOD: (_run, "{}"),
+        Form.METHOD: (_run_next, "{}"),
         Form.CONTEXT_MANAGER: (_run_block, "AbstractContextManager[{}]"),
         Form.ITERATOR: (_iterate, "Generator[{}, None, None]"),
         Form.CALLBACK_METHOD: (_run_callbacks, "{}"),

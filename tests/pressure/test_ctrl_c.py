@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import redis
@@ -13,9 +14,10 @@ import redis
 from pressure import (
     Queue,
 )
-from pressure.sync.driver import Driver
+from pressure.sync.driver import Checkout, Driver
 
 from .conftest import (
+    JOBS,
     StartTask,
     invariant,
     wait_long,
@@ -80,4 +82,52 @@ def test_ctrl_c_ends_a_long_wait_at_once(queue: Queue, raw: redis.Redis, task: S
     with pytest.raises(KeyboardInterrupt):
         queue.get()
     stopper.result()
+    invariant(raw)
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], pytest.MonkeyPatch]:
+    """Has a Ctrl-C come in each operation, as long as the patch that it returns is there."""
+
+    def patch() -> pytest.MonkeyPatch:
+        run = Checkout._run
+
+        def interrupted(checkout: Checkout, *arguments: Any) -> Any:
+            signal.raise_signal(signal.SIGINT)
+            return run(checkout, *arguments)
+
+        monkeypatch.setattr("pressure.sync.driver.GRACE", 1000.0)
+        during = pytest.MonkeyPatch()
+        during.setattr(Checkout, "_run", interrupted)
+        return during
+
+    return patch
+
+
+def test_the_next_operation_raises_the_ctrl_c_that_came_during_the_last(
+    queue: Queue, raw: redis.Redis, interrupted: Callable[[], pytest.MonkeyPatch]
+) -> None:
+    """Or else a loop of quick operations would go on for seconds."""
+    queue.create()
+    patch = interrupted()
+    queue.put(b"v")
+    patch.undo()
+    with pytest.raises(KeyboardInterrupt):
+        queue.put(b"w")
+    queue.put(b"x")
+    assert raw.lrange(JOBS, 0, -1) == [b"x", b"v"]
+
+
+def test_a_ctrl_c_that_came_while_a_message_was_received_leaves_the_end_of_its_block_alone(
+    queue: Queue, raw: redis.Redis, interrupted: Callable[[], pytest.MonkeyPatch]
+) -> None:
+    queue.create()
+    queue.put(b"v")
+    patch = interrupted()
+    with queue.receive() as message:
+        patch.undo()
+        assert message.value == b"v"
+    assert raw.llen(JOBS) == 0
+    with pytest.raises(KeyboardInterrupt):
+        queue.qsize()
     invariant(raw)

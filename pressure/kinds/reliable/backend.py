@@ -74,8 +74,18 @@ class Backend(Protocol):
     ) -> tuple[Command, ...]:
         """The commands to send after ``ack_commands``."""
 
-    def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
-        """Redeliver messages of both lanes that have been idle for at least ``idle`` milliseconds."""
+    def recover(
+        self, keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
+    ) -> Operation[list[Delivered]]:
+        """Redeliver messages of both lanes that have been idle for at least ``idle`` milliseconds.
+
+        Args:
+            keys: Those of the queue.
+            count: How many at most.
+            idle: In milliseconds.
+            seen: The ids that this operation has recovered before, by the key of their lane: not again, even
+                if ``idle`` is 0. The new ones are added.
+        """
 
     def heartbeat(
         self, keys: ReliableKeys, ids: Sequence[bytes], firsts: Mapping[bytes, bytes]

@@ -103,11 +103,13 @@ class Module:
         """See ``Backend``."""
         return ()
 
-    def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
+    def recover(
+        self, keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
+    ) -> Operation[list[Delivered]]:
         """Recovers from the lane of due messages first."""
-        found = yield from _recover(keys.due, count, idle)
+        found = yield from _recover(keys.due, count, idle, seen)
         if len(found) < count:
-            more = _recover(keys, count - len(found), idle)
+            more = _recover(keys, count - len(found), idle, seen)
             found += yield from (with_taken([each.data for each in found], more) if found else more)
         return found
 
@@ -188,18 +190,23 @@ def _looked_up(
     return [_message(*each, *more, at) for each, more in zip(found, beside, strict=True)]
 
 
-def _recover(keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
+def _recover(
+    keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
+) -> Operation[list[Delivered]]:
     """Recover from one lane; go on while all recovered messages have recent heartbeats."""
+    before = seen.setdefault(keys.queue, [])
     while True:
         (reply,) = yield from execute((b"MQ.RECOVER", keys.queue, count, idle))
         if not reply:
             return []
         datas = [data for _, data in reply]
-        young = yield from with_taken(datas, _young(keys, [each for each, _ in reply], idle))
+        young = yield from with_taken(datas, _young(keys, [each for each, _ in reply], idle, before))
         found = [(each, data) for each, data in reply if each not in young]
+        is_last = len(reply) < count or not young.isdisjoint(before)  # the oldest deliveries come first
+        before += [each for each, _ in found]
         if found:
             return (yield from with_taken([data for _, data in found], _recovered(keys, found)))
-        if len(reply) < count:
+        if is_last:
             return []
 
 
@@ -226,11 +233,14 @@ def _pending(keys: ReliableKeys, start: int, count: int) -> Operation[list[Pendi
     return pending
 
 
-def _young(keys: ReliableKeys, ids: Sequence[bytes], idle: int) -> Operation[set[bytes]]:
-    """The ids with a heartbeat in the last ``idle`` milliseconds; their counts are reduced by one."""
+def _young(
+    keys: ReliableKeys, ids: Sequence[bytes], idle: int, before: Sequence[bytes]
+) -> Operation[set[bytes]]:
+    """The ids recovered before, or with a heartbeat in the last ``idle`` ms; each counts one less."""
     time, beats = yield from execute((b"TIME",), (b"ZMSCORE", keys.beats, *ids))
     since = now(time) - idle
     young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) > since}
+    young |= set(ids).intersection(before)
     if young:
         yield from execute(*((b"HINCRBY", keys.deliveries, each, -1) for each in young))
     return young

@@ -168,9 +168,10 @@ def recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Opera
     message that could not be moved to the dead-letter queue stays pending or is delayed; it is not lost.
     """
     good: list[Delivered] = []
+    seen: dict[bytes, list[bytes]] = {}
     try:
         while len(good) < count:
-            found = yield from with_taken(_datas(good), _recover(ctx, state, count - len(good), idle))
+            found = yield from with_taken(_datas(good), _recover(ctx, state, count - len(good), idle, seen))
             dead = [each for each in found if state.most is not None and each.deliveries > state.most]
             good += [each for each in found if each not in dead]
             for each in dead:
@@ -185,9 +186,11 @@ def recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Opera
     return good
 
 
-def _recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Operation[list[Delivered]]:
+def _recover(
+    ctx: KindContext, state: QueueState, count: int, idle: int, seen: dict[bytes, list[bytes]]
+) -> Operation[list[Delivered]]:
     def take(most: int) -> Operation[list[Delivered]]:
-        return state.backend.recover(state.keys, most, idle)
+        return state.backend.recover(state.keys, most, idle, seen)
 
     return (yield from collect(ctx, count, take, lambda each: each.data))
 

@@ -128,19 +128,27 @@ class Stream:
         ]
         return ((b"XDEL", keys.queue, *gone),) if gone else ()
 
-    def recover(self, keys: ReliableKeys, count: int, idle: int) -> Operation[list[Delivered]]:
+    def recover(
+        self, keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
+    ) -> Operation[list[Delivered]]:
         """XCLAIM takes only messages that are still idle, so two clients never recover the same message.
 
-        The time of the first delivery is stored in the message's note, since the claim overwrites it.
+        It goes on behind the last message that it has looked at. The time of the first delivery is stored in
+        the message's note, since the claim overwrites it.
         """
         lanes = (keys.due, keys)
-        looks = ((b"XPENDING", lane.queue, lane.group, b"IDLE", idle, b"-", b"+", count) for lane in lanes)
-        time, *seen = yield Batch(((b"TIME",), *looks))
+        starts = [b"(" + seen[lane.queue][-1] if lane.queue in seen else b"-" for lane in lanes]
+        looks = (
+            (b"XPENDING", lane.queue, lane.group, b"IDLE", idle, start, b"+", count)
+            for lane, start in zip(lanes, starts, strict=True)
+        )
+        time, *replies = yield Batch(((b"TIME",), *looks))
         at = now(check([time])[0])
         found: list[Delivered] = []
-        for lane, reply in zip(lanes, seen, strict=True):
+        for lane, reply in zip(lanes, replies, strict=True):
             pending = ([] if is_missing(reply) else check([reply])[0])[: count - len(found)]
             if pending:
+                seen.setdefault(lane.queue, []).extend(bytes(each[0]) for each in pending)
                 claim = _claim(lane, pending, idle, at)
                 found += yield from (with_taken([each.data for each in found], claim) if found else claim)
         return found

@@ -169,3 +169,26 @@ def test_two_clients_recover_no_message_twice(
     recovering = [task(lambda queue=queue: recover(queue)) for queue in [make() for _ in range(4)]]  # type: ignore[misc]
     found = [data for each in recovering for data in each.result()]
     assert sorted(found) == sorted(items)
+
+
+@pytest.mark.parametrize("count", [20, 50])
+def test_a_recovery_without_an_idle_time_delivers_each_message_once(make: Make, count: int) -> None:
+    """It takes several steps, and what the first has delivered has been idle for no less than 0 s."""
+    queue = make()
+    numbers = [b"%d" % number for number in range(20)]
+    queue.push(*numbers)
+    assert len(queue.pop(20)) == 20
+    again = queue.recover(0, count)
+    assert [(each.data, each.deliveries) for each in again] == [(each, 2) for each in numbers]
+    assert [each.message.deliveries for each in queue.pending(0, 50)] == [2] * 20
+
+
+def test_a_recovery_that_finds_dead_letters_delivers_the_rest_once(make: Make) -> None:
+    queue = make(max_deliveries=2)
+    queue.push(b"1", b"2", b"3")
+    first, second, third = queue.pop(3)
+    assert [each.data for each in queue.recover(0, 1)] == [b"1"]
+    assert sorted((each.data, each.deliveries) for each in queue.recover(0, 3)) == [(b"2", 2), (b"3", 2)]
+    assert [each.message.data for each in queue.dead()] == [b"1"]
+    assert queue.ack(second, third) == [second.id, third.id]
+    assert not queue.ack(first)
