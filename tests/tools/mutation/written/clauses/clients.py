@@ -89,8 +89,8 @@ CLIENTS: Final = (
     Mutant(
         "forgets a key when it deletes",
         "pressure/protocol/lifecycle.py",
-        'check((yield Batch(((b"DEL", *ctx.keys.deleted),))))',
-        'check((yield Batch(((b"DEL", *ctx.keys.deleted[:-6]),))))',
+        'unless_created(ctx, ((b"DEL", *ctx.keys.deleted),))',
+        'unless_created(ctx, ((b"DEL", *ctx.keys.deleted[:-6]),))',
         ("delete.leaves-nothing",),
     ),
     Mutant(

@@ -89,14 +89,14 @@ PROTOCOL: Final = (
     Mutant("deletes nothing that is closed", LIFECYCLE, "        if not replies[-1]:\n", '        if not replies[-1] or check((yield Batch(((b"EXISTS", keys.closed),))))[0]:\n', ("queue.paradigm", "delete.leaves-nothing", "delete.then-create")),
     Mutant("deletes the bound last", LIFECYCLE, '        (b"DEL", keys.bound),\n', '        (b"EXISTS", keys.bound),\n', ("delete.hides-first",)),
     Mutant("deletes the consumer's keys before the producer's", LIFECYCLE, "        for role in ROLES:\n", "        for role in reversed(ROLES):\n", ("delete.in-order",)),
-    Mutant("does not wait for the roles of what it deletes", LIFECYCLE, "    while popped is None and absent < ctx.slice:\n", "    while popped is None and absent < 0:\n", ("delete.waits-for-roles",)),
+    Mutant("does not wait for the roles of what it deletes", LIFECYCLE, "    while popped is None and not exists and absent < ctx.slice:\n", "    while popped is None and not exists and absent < 0:\n", ("delete.waits-for-roles",)),
     Mutant("calls a deleted queue closed where it waits for room", WAITS, "        limit = bound_of(ctx, bound)\n        if hold.token:\n", "        if bound is None:\n            raise is_closed(ctx, hold.role)\n        limit = bound_of(ctx, bound)\n        if hold.token:\n", ("delete.wakes-producer",), "plain"),
     Mutant("calls a deleted queue closed where it waits for a value", WAITS, "    if bound is None:  # Delete pushed the mark to wake this client; it removes ``:closed`` itself\n        raise does_not_exist(ctx)\n", "    if bound is None:\n        raise is_closed(ctx, CONSUMER)\n", ("delete.wakes-consumer",), "plain"),
-    Mutant("leaves a counter when it deletes", LIFECYCLE, 'check((yield Batch(((b"DEL", *ctx.keys.deleted),))))', 'check((yield Batch(((b"DEL", *(each for each in ctx.keys.deleted if each != ctx.keys.produced_messages)),))))', ("delete.then-create", "delete.leaves-nothing")),
+    Mutant("leaves a counter when it deletes", LIFECYCLE, 'unless_created(ctx, ((b"DEL", *ctx.keys.deleted),))', 'unless_created(ctx, ((b"DEL", *(each for each in ctx.keys.deleted if each != ctx.keys.produced_messages)),))', ("delete.then-create", "delete.leaves-nothing")),
     Mutant("does not say who holds the role", LIFECYCLE, "raise in_use(ctx, role, held_by)", "raise in_use(ctx, role, None)", ("decided.delete-interrupted",)),
     # Repair, and reliable get
     Mutant("frees no role that nobody is named for", "pressure/protocol/repair.py", "    if why is not None:\n        found.left.append(f\"did not free", "    if why is not None or holder is None:\n        found.left.append(f\"did not free", ("decided.repair-forced",)),
     Mutant("hears of no close while it waits to receive", "pressure/protocol/receiving.py", "        if closed:\n            return (yield from _last_look(ctx, hold))\n", "", ("decided.reliable-close",)),
     Mutant("has a script free the role of what it receives", LUA, "  if reliable then\n    keep = true\n", "  if reliable then\n    keep = false\n", ("decided.reliable-unseen",)),
-    Mutant("leaves the messages of reliable gets when it deletes the queue", LIFECYCLE, 'Batch(((b"DEL", *ctx.keys.deleted),))', 'Batch(((b"DEL", *ctx.keys.twelve),))', ("decided.reliable-unseen",)),
+    Mutant("leaves the messages of reliable gets when it deletes the queue", LIFECYCLE, 'unless_created(ctx, ((b"DEL", *ctx.keys.deleted),))', 'unless_created(ctx, ((b"DEL", *ctx.keys.twelve),))', ("decided.reliable-unseen",)),
 )  # fmt: skip

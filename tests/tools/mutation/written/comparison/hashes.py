@@ -59,7 +59,7 @@ HASHES_AND_SETS: Final = (
     Mutant(
         "SMOVE looks at its target though there is no source",
         "miniredis/engine/commands/sets.py",
-        "    if db.lookup_write(source) is None:\n        return 0\n"
+        "    if sought is None:\n        return 0\n"
         "    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)\n"
         "    assert giver is not None\n",
         "    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)\n"

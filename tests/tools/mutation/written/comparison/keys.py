@@ -72,7 +72,7 @@ KEYS: Final = (
     Mutant(
         "an empty outcome leaves the key as it was",
         "miniredis/engine/keyspace/keyspace.py",
-        "        elif self.lookup_write(key) is not None:\n            self.delete(key)\n",
+        "        else:\n            self.delete(key)  # an expired one, too, without saying so\n",
         "",
     ),
     Mutant(

@@ -12,24 +12,23 @@ SCRIPTS: Final = (
     Mutant(
         "scripts may call what is not for them",
         "miniredis/engine/scripts/scripts.py",
-        'elif "noscript" in flags:',
-        'elif "noscript" in flags and "blocking" not in flags:',
+        'if "noscript" in flags:',
+        'if "noscript" in flags and "blocking" not in flags:',
         ("wire.scripts", "recorded.scripting-and-others"),
     ),
     Mutant(
         "scripts that only read may write",
         "miniredis/engine/scripts/scripts.py",
-        "elif run.is_read_only and (",
-        "elif run.is_read_only and run.is_function and (",
+        "if run.is_read_only and (",
+        "if run.is_read_only and run.is_function and (",
         ("recorded.scripting",),
     ),
     Mutant(
         "a database that a script selects is its client's",
         "miniredis/engine/scripts/scripts.py",
-        "        self.running = None\n        self._engine.conditions.be_busy(False)",
-        "        run.client.db = run.session.db\n"
-        "        self.running = None\n"
-        "        self._engine.conditions.be_busy(False)",
+        "        self.running = None\n        self._engine.notifier",
+        "        if run := self.running:\n            run.client.db = run.session.db\n"
+        "        self.running = None\n        self._engine.notifier",
     ),
     Mutant(
         "a library replaces another without being told to",
