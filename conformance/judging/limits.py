@@ -79,7 +79,7 @@ def share() -> float:
             running = next(int(line.split()[1]) for line in counts if line.startswith(b"procs_running"))
     except (OSError, StopIteration):
         return 1.0
-    return min(1.0, (os.cpu_count() or 1) / max(running, 1))
+    return min(1.0, (os.cpu_count() or 1) / max(running - 1, 1))  # the thread that looks is one of them
 
 
 def ended_by(work: Callable[[], object], limit: float) -> BaseException | None:
