@@ -19,7 +19,7 @@ EXPLAINED: Final = {
     ("command|docs", "error"): "it takes any number of names, and passes over those it does not know",
     ("command|info", "error"): "the same",
     ("config|rewrite", "ok"): "neither server has a file to write",
-    ("script|kill", "ok"): "it needs a script that runs on; tests/miniredis/test_scripts_busy.py has some",
+    ("script|kill", "ok"): "it needs a script that runs on: tests/miniredis/scripts/test_scripts_busy.py",
     ("function|kill", "ok"): "the same",
 }
 """Outcomes that a command cannot have though its declaration does not say so."""

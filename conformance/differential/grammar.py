@@ -31,13 +31,13 @@ OF_CLUSTER: Final = (
 LEFT_OUT: Final = {
     **dict.fromkeys(
         ("acl", *map("acl|{}".format, OF_ACL)),
-        "users outlive a conversation; tests/miniredis/test_acl.py compares it",
+        "users outlive a conversation; tests/miniredis/commands/test_acl.py compares it",
     ),
     "bgrewriteaof": "it writes a file; tests/miniredis/persistence compares it",
     "bgsave": "it writes a file; tests/miniredis/persistence compares it",
     **dict.fromkeys(
         ("asking", "readonly", "readwrite", "cluster", *map("cluster|{}".format, OF_CLUSTER)),
-        "it is for clusters; tests/miniredis/cluster compares it",
+        "it is for clusters; tests/miniredis/topologies compares it",
     ),
     "failover": "it changes the server's role; tests/miniredis/replication compares it",
     "latency|histogram": "it tells how long commands took",
@@ -45,8 +45,8 @@ LEFT_OUT: Final = {
     "memory|doctor": "it tells how much memory a server takes, and took",
     "memory|malloc-stats": "it tells of a real server's allocator",
     "memory|stats": "it tells how much memory a real server takes",
-    "migrate": "it connects to whatever a request names; tests/miniredis/test_migrate.py compares it",
-    "monitor": "what it prints has times in it; tests/miniredis/test_monitor_and_slowlog.py compares it",
+    "migrate": "it connects to any address; tests/miniredis/commands/test_migrate.py compares it",
+    "monitor": "it prints times; tests/miniredis/commands/test_monitor_and_slowlog.py compares it",
     "pfselftest": "it takes a real server seconds",
     "psync": "it makes its connection one to a replica; tests/miniredis/replication compares it",
     "replicaof": "it makes the server a replica; tests/miniredis/replication compares it",

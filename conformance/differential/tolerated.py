@@ -207,7 +207,7 @@ TOLERATED: Final = (
     Tolerated("commands", COMMAND, "those that miniredis has, in our own words", kind_of),
     Tolerated("directives", ("config|get",), "those of the machine", kind_of),
 )
-"""What COMMAND tells of each command is compared by tests/miniredis/test_metadata.py."""
+"""What COMMAND tells of each command is compared by tests/miniredis/commands/test_metadata.py."""
 
 SILENT: Final = (frozenset[str](), frozenset({"client|reply"}), LISTENING, LISTENING | {"client|reply"})
 """Commands in a transaction that may have no reply, or only pushes."""

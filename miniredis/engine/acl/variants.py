@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from ..commands.acl import acl_getuser, facts
+from ..commands.server.acl import acl_getuser, facts
 from ..declarations.registry import Command, in_versions, instead_of
 from ..protocol import errors
 from ..protocol.replies import Map, Reply, Set

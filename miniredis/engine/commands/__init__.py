@@ -1,4 +1,4 @@
-"""One module for each group of Redis's commands. To add a command, write a decorated function.
+"""A folder for each kind of commands. To add a command, write a decorated function in one of its modules.
 
 The modules of common commands are loaded at once, the others on the first request for any other command. So a
 test server starts quickly. To add a module, add its row here.
@@ -10,76 +10,79 @@ from typing import Final
 
 from ..declarations.registry import REST
 
-__all__ = ["GROUPS"]
+__all__ = ["FOLDER", "GROUPS"]
+
+FOLDER: Final = __name__
+"""The package that the modules below are named in."""
 
 AT_ONCE: Final = {
-    "clients": "connection",
-    "config": "server",
-    "connection": "connection",
-    "expiring": "generic",
-    "generic": "generic",
-    "list_elements": "list",
-    "lists": "list",
-    "scanning": "generic",
-    "server": "server",
-    "strings": "string",
-    "transactions": "transactions",
+    "connections.clients": "connection",
+    "connections.connection": "connection",
+    "connections.transactions": "transactions",
+    "keys.expiring": "generic",
+    "keys.generic": "generic",
+    "keys.scanning": "generic",
+    "lists.elements": "list",
+    "lists.lists": "list",
+    "server.config": "server",
+    "server.server": "server",
+    "strings.strings": "string",
 }
 
 WHEN_ASKED_FOR: Final = {
-    "acl": "server",
-    "bitfields": "bitmap",
-    "bitmaps": "bitmap",
-    "cluster": "cluster",
-    "cluster_changes": "cluster",
-    "debugging": "server",
-    "documentation": "server",
-    "dump": "generic",
-    "failovers": "server",
-    "functions": "scripting",
-    "geo": "geo",
-    "geo_search": "geo",
-    "hash_members": "hash",
-    "hashes": "hash",
-    "hyperloglogs": "hyperloglog",
-    "introspection": "server",
-    "latency": "server",
-    "lcs": "string",
-    "memory": "server",
-    "migration": "generic",
-    "modules": "server",
-    "objects": "generic",
-    "pubsub": "pubsub",
-    "replicas": "server",
-    "replication": "server",
-    "rewriting": "server",
-    "rqueue_pops": "module",
-    "rqueues": "module",
-    "scripting": "scripting",
-    "set_algebra": "set",
-    "sets": "set",
-    "sorted_set_algebra": "sorted-set",
-    "sorted_set_pops": "sorted-set",
-    "sorted_set_ranges": "sorted-set",
-    "sorted_set_samples": "sorted-set",
-    "sorted_sets": "sorted-set",
-    "sorting": "generic",
-    "stream_groups": "stream",
-    "stream_info": "stream",
-    "stream_pending": "stream",
-    "stream_reading": "stream",
-    "stream_trimming": "stream",
-    "streams": "stream",
-    "tracking": "connection",
-    "watching": "server",
+    "cluster.changes": "cluster",
+    "cluster.cluster": "cluster",
+    "connections.pubsub": "pubsub",
+    "connections.tracking": "connection",
+    "geo.geo": "geo",
+    "geo.search": "geo",
+    "hashes.hashes": "hash",
+    "hashes.members": "hash",
+    "keys.dump": "generic",
+    "keys.migration": "generic",
+    "keys.objects": "generic",
+    "keys.sorting": "generic",
+    "replication.failovers": "server",
+    "replication.replicas": "server",
+    "replication.replication": "server",
+    "rqueues.pops": "module",
+    "rqueues.rqueues": "module",
+    "scripting.functions": "scripting",
+    "scripting.scripting": "scripting",
+    "server.acl": "server",
+    "server.debugging": "server",
+    "server.documentation": "server",
+    "server.introspection": "server",
+    "server.latency": "server",
+    "server.memory": "server",
+    "server.modules": "server",
+    "server.rewriting": "server",
+    "server.watching": "server",
+    "sets.algebra": "set",
+    "sets.sets": "set",
+    "sorted_sets.algebra": "sorted-set",
+    "sorted_sets.pops": "sorted-set",
+    "sorted_sets.ranges": "sorted-set",
+    "sorted_sets.samples": "sorted-set",
+    "sorted_sets.sorted_sets": "sorted-set",
+    "streams.groups": "stream",
+    "streams.info": "stream",
+    "streams.pending": "stream",
+    "streams.reading": "stream",
+    "streams.streams": "stream",
+    "streams.trimming": "stream",
+    "strings.bitfields": "bitmap",
+    "strings.bitmaps": "bitmap",
+    "strings.hyperloglogs": "hyperloglog",
+    "strings.lcs": "string",
 }
 
 IN_OTHER_VERSIONS: Final = {
-    "field_expiry": "hash",
-    "stralgo": "string",
-    "valkey_fields": "hash",
-    "valkey_scripts": "scripting",
-    "valkey_strings": "string",
+    "hashes.field_expiry": "hash",
+    "hashes.valkey_fields": "hash",
+    "scripting.valkey_scripts": "scripting",
+    "strings.stralgo": "string",
+    "strings.valkey_strings": "string",
 }
 
 GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR | IN_OTHER_VERSIONS
@@ -89,7 +92,7 @@ GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR | IN_OTHER_VERSIONS
 def load(modules: Iterable[str]) -> None:
     """Imports modules, which declare their commands."""
     for name in modules:
-        import_module(f"{__name__}.{name}")
+        import_module(f"{FOLDER}.{name}")
 
 
 def load_the_rest() -> None:

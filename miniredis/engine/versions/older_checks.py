@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..commands.introspection import command_info
-from ..commands.watching import slowlog_get
+from ..commands.server.introspection import command_info
+from ..commands.server.watching import slowlog_get
 from ..declarations.registry import DECLARED, Handler, in_versions, instead_of, variant, wrap_in_versions
 from ..keyspace.expiry import too_far
 from ..keyspace.keyspace import SORTED_SET, STREAM

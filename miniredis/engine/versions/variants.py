@@ -11,8 +11,8 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from ..commands.introspection import details, words
-from ..commands.scanning import read_cursor, with_cursor_of_7_4
+from ..commands.keys.scanning import read_cursor, with_cursor_of_7_4
+from ..commands.server.introspection import details, words
 from ..declarations.registry import (
     Command,
     Handler,

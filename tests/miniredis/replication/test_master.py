@@ -8,7 +8,7 @@ import pytest
 
 from conformance.wire import encode
 from miniredis.engine import Config, Engine, Environment, Instant, Session
-from tests.miniredis.effects import commands_in
+from tests.miniredis.engine.effects import commands_in
 
 SECOND = 1_000_000
 PING = b"*1\r\n$4\r\nping\r\n"

@@ -37,34 +37,34 @@ BEYOND: Final = {
     "pressure/protocol/diagnosis.py": _PEOPLE,
     "pressure/kinds/overview.py": _PEOPLE,
     "pressure/protocol/scanning.py": _PEOPLE,
-    "miniredis/engine/commands/replicas.py": _REPLICA,
-    "miniredis/engine/commands/failovers.py": _REPLICA,
-    "miniredis/engine/commands/replication.py": _REPLICA,
-    "miniredis/engine/commands/rewriting.py": _DISK,
-    "miniredis/engine/commands/reloading.py": _INTERNAL,
-    "miniredis/engine/commands/debugging.py": _INTERNAL,
-    "miniredis/engine/commands/faulting.py": _INTERNAL,
-    "miniredis/engine/commands/cluster.py": _CLUSTER,
-    "miniredis/engine/commands/cluster_changes.py": _CLUSTER,
-    "miniredis/engine/commands/field_expiry.py": _VERSION,
-    "miniredis/engine/commands/valkey_fields.py": _VERSION,
-    "miniredis/engine/commands/valkey_strings.py": _VERSION,
+    "miniredis/engine/commands/replication/replicas.py": _REPLICA,
+    "miniredis/engine/commands/replication/failovers.py": _REPLICA,
+    "miniredis/engine/commands/replication/replication.py": _REPLICA,
+    "miniredis/engine/commands/server/rewriting.py": _DISK,
+    "miniredis/engine/commands/server/reloading.py": _INTERNAL,
+    "miniredis/engine/commands/server/debugging.py": _INTERNAL,
+    "miniredis/engine/commands/server/faulting.py": _INTERNAL,
+    "miniredis/engine/commands/cluster/cluster.py": _CLUSTER,
+    "miniredis/engine/commands/cluster/changes.py": _CLUSTER,
+    "miniredis/engine/commands/hashes/field_expiry.py": _VERSION,
+    "miniredis/engine/commands/hashes/valkey_fields.py": _VERSION,
+    "miniredis/engine/commands/strings/valkey_strings.py": _VERSION,
 }
 """By file, why the suite is not asked about its mutants."""
 
 BEYOND_FUNCTIONS: Final = {
-    ("miniredis/engine/commands/server.py", "save"): _DISK,
-    ("miniredis/engine/commands/memory.py", "memory_doctor"): _PROCESS,
-    ("miniredis/engine/commands/memory.py", "memory_malloc_stats"): _PROCESS,
-    ("miniredis/engine/commands/hyperloglogs.py", "pfselftest"): _INTERNAL,
-    ("miniredis/engine/commands/scanning.py", "with_cursor_of_7_4"): _VERSION,
-    ("miniredis/engine/commands/stream_info.py", "known_to_6"): _VERSION,
+    ("miniredis/engine/commands/server/server.py", "save"): _DISK,
+    ("miniredis/engine/commands/server/memory.py", "memory_doctor"): _PROCESS,
+    ("miniredis/engine/commands/server/memory.py", "memory_malloc_stats"): _PROCESS,
+    ("miniredis/engine/commands/strings/hyperloglogs.py", "pfselftest"): _INTERNAL,
+    ("miniredis/engine/commands/keys/scanning.py", "with_cursor_of_7_4"): _VERSION,
+    ("miniredis/engine/commands/streams/info.py", "known_to_6"): _VERSION,
 }
 """The same by file and function."""
 
 BEYOND_LINES: Final = {
     **{
-        ("miniredis/engine/commands/server.py", line): _DISK
+        ("miniredis/engine/commands/server/server.py", line): _DISK
         for line in (
             "may_wait = session.flags & EXECUTING or len(args) > 1",
             "if (session.flags & EXECUTING or saves.must_wait) and may_wait and saves.began is None:",
@@ -77,28 +77,31 @@ BEYOND_LINES: Final = {
             "raise CommandError(errors.NO_SHUTDOWN_NOW)",
         )
     },
-    ("miniredis/engine/commands/generic.py", "if to.index:"): _CLUSTER,
+    ("miniredis/engine/commands/keys/generic.py", "if to.index:"): _CLUSTER,
     (
-        "miniredis/engine/commands/generic.py",
+        "miniredis/engine/commands/keys/generic.py",
         "check_not_in_cluster(session, errors.COPY_IN_CLUSTER)",
     ): _CLUSTER,
-    ("miniredis/engine/commands/memory.py", "KEY_OVERHEAD: Final = 160"): _ESTIMATE,
-    ("miniredis/engine/commands/memory.py", "EXPIRY_OVERHEAD: Final = 32"): _ESTIMATE,
+    ("miniredis/engine/commands/server/memory.py", "KEY_OVERHEAD: Final = 160"): _ESTIMATE,
+    ("miniredis/engine/commands/server/memory.py", "EXPIRY_OVERHEAD: Final = 32"): _ESTIMATE,
     ("miniredis/engine/commands/drawing.py", "if -count > MOST_REPEATED:"): _OURS,
     ("miniredis/engine/commands/drawing.py", "raise CommandError(errors.OUT_OF_RANGE)"): _OURS,
     ("miniredis/engine/commands/drawing.py", "MOST_REPEATED: Final = 1_000_000"): _OURS,
-    ("miniredis/engine/commands/sorted_set_samples.py", "if count < -MOST_REPEATED:"): _OURS,
-    ("miniredis/engine/commands/generic.py", "to.note_fields(key, value)"): _VERSION,
-    ("miniredis/engine/commands/generic.py", "raise CommandError(errors.WAIT_ON_REPLICA)"): _REPLICA,
+    ("miniredis/engine/commands/sorted_sets/samples.py", "if count < -MOST_REPEATED:"): _OURS,
+    ("miniredis/engine/commands/keys/generic.py", "to.note_fields(key, value)"): _VERSION,
+    ("miniredis/engine/commands/keys/generic.py", "raise CommandError(errors.WAIT_ON_REPLICA)"): _REPLICA,
     (
-        "miniredis/engine/commands/server.py",
+        "miniredis/engine/commands/server/server.py",
         "return role_of_replica(engine.replication.upstream, engine.replication.upstream.address)",
     ): _REPLICA,
     (
-        "miniredis/engine/commands/server.py",
+        "miniredis/engine/commands/server/server.py",
         'check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))',
     ): _CLUSTER,
-    ("miniredis/engine/commands/generic.py", "acks.add(session.waiter, offset, as_c_int(wanted))"): _REPLICA,
+    (
+        "miniredis/engine/commands/keys/generic.py",
+        "acks.add(session.waiter, offset, as_c_int(wanted))",
+    ): _REPLICA,
     ("miniredis/engine/keyspace/waiting.py", "return effects.record("): _DISK,
     ("miniredis/engine/keyspace/waiting.py", "if effects is None or command is None:"): _DISK,
     **{
@@ -106,7 +109,7 @@ BEYOND_LINES: Final = {
         for line in ("del queues[waiter.waits_for]", "del waiters[key]")
     },
     **{
-        ("miniredis/engine/commands/stream_reading.py", line): _REPLICA
+        ("miniredis/engine/commands/streams/reading.py", line): _REPLICA
         for line in (
             "consumer = attending(session, key, group, reading.consumer, None if reading.keeps else reading.group)",
             "if named is not None:",
@@ -114,9 +117,12 @@ BEYOND_LINES: Final = {
         )
     },
     ("miniredis/engine/keyspace/waiting.py", "return tuple(self._blocked)"): _INSIDE,
-    ("miniredis/engine/commands/pubsub.py", "session.engine.cluster.publish(args[1], args[2])"): _CLUSTER,
     (
-        "miniredis/engine/commands/pubsub.py",
+        "miniredis/engine/commands/connections/pubsub.py",
+        "session.engine.cluster.publish(args[1], args[2])",
+    ): _CLUSTER,
+    (
+        "miniredis/engine/commands/connections/pubsub.py",
         "session.engine.cluster.publish(args[1], args[2], to_shard=True)",
     ): _CLUSTER,
     ("pressure/kinds/kind.py", "return bool(hash_tag(self.main))"): _CLUSTER,
@@ -136,24 +142,24 @@ BEYOND_LINES: Final = {
         'error.add_note(f"{progress.stored} of {len(values)} values were put into queue {ctx.keys}")',
     ): _PEOPLE,
     (
-        "miniredis/engine/commands/connection.py",
+        "miniredis/engine/commands/connections/connection.py",
         'check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))',
     ): _CLUSTER,
     ("miniredis/engine/protocol/requests.py", "lines = len(requests) + 2 * sum(map(len, requests))"): _DISK,
-    ("miniredis/engine/commands/lcs.py", "LONGEST: Final = (1 << 32) - 2"): _HUGE,
-    ("miniredis/engine/commands/memory.py", "SAMPLES: Final = 5"): _ESTIMATE,
+    ("miniredis/engine/commands/strings/lcs.py", "LONGEST: Final = (1 << 32) - 2"): _HUGE,
+    ("miniredis/engine/commands/server/memory.py", "SAMPLES: Final = 5"): _ESTIMATE,
     (
-        "miniredis/engine/commands/memory.py",
+        "miniredis/engine/commands/server/memory.py",
         "overhead = sum(KEY_OVERHEAD * len(db) + EXPIRY_OVERHEAD * len(db.deadlines) for db in databases)",
     ): _ESTIMATE,
-    ("miniredis/engine/commands/memory.py", "**{name.encode(): 0 for name in UNKNOWN},"): _PROCESS,
+    ("miniredis/engine/commands/server/memory.py", "**{name.encode(): 0 for name in UNKNOWN},"): _PROCESS,
     (
-        "miniredis/engine/commands/config.py",
+        "miniredis/engine/commands/server/config.py",
         "if session.engine.conditions.loading and not NOT_WHILE_LOADING.isdisjoint(map(canonical, names)):",
     ): _DISK,
-    ("miniredis/engine/commands/stream_pending.py", "MOST_ALLOCATED: Final = 1 << 43"): _PROCESS,
+    ("miniredis/engine/commands/streams/pending.py", "MOST_ALLOCATED: Final = 1 << 43"): _PROCESS,
     (
-        "miniredis/engine/commands/introspection.py",
+        "miniredis/engine/commands/server/introspection.py",
         'found = {b"keynumidx": 0, b"firstkey": 1, b"keystep": 1}',
     ): _MODULE,
 }

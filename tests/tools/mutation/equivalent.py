@@ -55,15 +55,15 @@ FREE: Final = "pressure/protocol/lua.py"
 POPPING: Final = "pressure/kinds/reliable/popping.py"
 RELIABLE_QUEUE: Final = "pressure/kinds/reliable/__init__.py"
 BACKUP_QUEUE: Final = "pressure/kinds/backup/__init__.py"
-CLIENTS: Final = "miniredis/engine/commands/clients.py"
+CLIENTS: Final = "miniredis/engine/commands/connections/clients.py"
 ROLES: Final = "pressure/protocol/roles.py"
 CONSUMING: Final = "pressure/kinds/reliable/consuming.py"
-BITMAPS: Final = "miniredis/engine/commands/bitmaps.py"
-MEMORY: Final = "miniredis/engine/commands/memory.py"
-PENDING: Final = "miniredis/engine/commands/stream_pending.py"
-SORTING: Final = "miniredis/engine/commands/sorting.py"
+BITMAPS: Final = "miniredis/engine/commands/strings/bitmaps.py"
+MEMORY: Final = "miniredis/engine/commands/server/memory.py"
+PENDING: Final = "miniredis/engine/commands/streams/pending.py"
+SORTING: Final = "miniredis/engine/commands/keys/sorting.py"
 REQUESTS: Final = "miniredis/engine/protocol/requests.py"
-RQUEUES: Final = "miniredis/engine/commands/rqueues.py"
+RQUEUES: Final = "miniredis/engine/commands/rqueues/rqueues.py"
 
 _TIES: Final = "the number only breaks ties between equal deadlines, and any number that grows does"
 _SPARES: Final = (
@@ -219,13 +219,13 @@ EQUIVALENT: Final = (
     Equivalent(RELIABLE, "state.due_first = True", ("state.due_first = False", "pass"), "a message that is due and one that waits take turns, whichever comes first"),
     Equivalent(BITMAPS, "for start in range(first >> 3, end if first <= last else 0, CHUNK):", ("for start in range(first >> 3, end if first <= last else 1, CHUNK):", "for start in range(first >> 3, end if first <= last else -1, CHUNK):"), "of an empty range no bit is left in the byte"),
     Equivalent(PENDING, "told.append([id_text(number), delivery.consumer.name, max(idle, 0), delivery.count])", ("told.append([id_text(number), delivery.consumer.name, max(idle, 1), delivery.count])", "told.append([id_text(number), delivery.consumer.name, max(idle, -1), delivery.count])"), _MOMENT),
-    Equivalent("miniredis/engine/commands/objects.py", "return max(now - session.db.used.get(key, now), 0) // 1000", ("return max(now - session.db.used.get(key, now), 1) // 1000", "return max(now - session.db.used.get(key, now), -1) // 1000"), _MOMENT),
-    Equivalent("miniredis/engine/commands/sorted_set_pops.py", "return list(popped[0]) if count is None else Pairs(popped)", ("return list(popped[-1]) if count is None else Pairs(popped)",), "one member is popped"),
-    Equivalent("miniredis/engine/commands/lcs.py", "shortest: int = 0", ("shortest: int = -1", "shortest: int = 1"), "what is common has a length of 1 at least"),
-    Equivalent("miniredis/engine/commands/expiring.py", "return when if when < 0 else max(when - session.engine.now.milliseconds, 0)", ("return when if when <= 0 else max(when - session.engine.now.milliseconds, 0)", "return when if when < 1 else max(when - session.engine.now.milliseconds, 0)"), "a key that expired in 1970 is gone"),
-    Equivalent("miniredis/engine/commands/latency.py", 'found = session.engine.commands.look_up(name.split(b"|", 1))', ('found = session.engine.commands.look_up(name.split(b"|", 2))',), "no subcommand has one of its own"),
+    Equivalent("miniredis/engine/commands/keys/objects.py", "return max(now - session.db.used.get(key, now), 0) // 1000", ("return max(now - session.db.used.get(key, now), 1) // 1000", "return max(now - session.db.used.get(key, now), -1) // 1000"), _MOMENT),
+    Equivalent("miniredis/engine/commands/sorted_sets/pops.py", "return list(popped[0]) if count is None else Pairs(popped)", ("return list(popped[-1]) if count is None else Pairs(popped)",), "one member is popped"),
+    Equivalent("miniredis/engine/commands/strings/lcs.py", "shortest: int = 0", ("shortest: int = -1", "shortest: int = 1"), "what is common has a length of 1 at least"),
+    Equivalent("miniredis/engine/commands/keys/expiring.py", "return when if when < 0 else max(when - session.engine.now.milliseconds, 0)", ("return when if when <= 0 else max(when - session.engine.now.milliseconds, 0)", "return when if when < 1 else max(when - session.engine.now.milliseconds, 0)"), "a key that expired in 1970 is gone"),
+    Equivalent("miniredis/engine/commands/server/latency.py", 'found = session.engine.commands.look_up(name.split(b"|", 1))', ('found = session.engine.commands.look_up(name.split(b"|", 2))',), "no subcommand has one of its own"),
     Equivalent(PENDING, "if not window.idle or idle >= window.idle:", ("if not window.idle or idle > window.idle:",), _MOMENT),
-    Equivalent("miniredis/engine/commands/list_elements.py", "from_tail = search.rank < 0", ("from_tail = search.rank <= 0", "from_tail = search.rank < 1"), "a rank of 0 is refused"),
+    Equivalent("miniredis/engine/commands/lists/elements.py", "from_tail = search.rank < 0", ("from_tail = search.rank <= 0", "from_tail = search.rank < 1"), "a rank of 0 is refused"),
     Equivalent(SORTING, "start: int = 0", ("start: int = -1",), "a start below 0 is the first element"),
     Equivalent(SORTING, "count: int = -1", ("count: int = -2",), _REST),
     Equivalent(SORTING, 'b"GET": (1, lambda options, operands: options.get.append(operands[0])),', ('b"GET": (1, lambda options, operands: options.get.append(operands[-1])),',), "there is one operand"),
@@ -252,18 +252,18 @@ EQUIVALENT: Final = (
     Equivalent(RELIABLE_QUEUE, 'raise TypeError(f"a message is what pop or recover returned, or its id, not {type(message).__name__}")', ("pass",), "no id is a TypeError, too, a step later"),
     Equivalent(WAITING, "is_news = waiter.session.flags & LISTENS or database.keyspace.observes_all", ("is_news = waiter.session.flags | LISTENS or database.keyspace.observes_all",), "who asked for no news is sent none"),
     Equivalent(WAITING, "self.deadlines = [entry for entry in self.deadlines if entry[2] in self._blocked]", ("pass",), _STALE),
-    Equivalent("miniredis/engine/commands/list_elements.py", "if first <= length - end:", ("if first <= length + end:",), _NEARER),
-    Equivalent("miniredis/engine/commands/list_elements.py", "if 2 * (end - first) <= length:  # copying few elements is faster than popping many", ("if 1 * (end - first) <= length:  # copying few elements is faster than popping many", "if 3 * (end - first) <= length:  # copying few elements is faster than popping many"), "either way the others go"),
-    Equivalent("miniredis/engine/commands/geo_options.py", "self.count = read_integer(operands[0])", ("self.count = read_integer(operands[-1])",), "there is one operand"),
+    Equivalent("miniredis/engine/commands/lists/elements.py", "if first <= length - end:", ("if first <= length + end:",), _NEARER),
+    Equivalent("miniredis/engine/commands/lists/elements.py", "if 2 * (end - first) <= length:  # copying few elements is faster than popping many", ("if 1 * (end - first) <= length:  # copying few elements is faster than popping many", "if 3 * (end - first) <= length:  # copying few elements is faster than popping many"), "either way the others go"),
+    Equivalent("miniredis/engine/commands/geo/options.py", "self.count = read_integer(operands[0])", ("self.count = read_integer(operands[-1])",), "there is one operand"),
     Equivalent(RQUEUES, 'T_co = TypeVar("T_co", covariant=True)', ('T_co = TypeVar("T_co", covariant=False)',), "only a type checker reads it"),
-    Equivalent("miniredis/engine/commands/sorted_set_samples.py", "if count > FEW:", ("if count >= FEW:",), "either way the members are drawn at random"),
-    Equivalent("miniredis/engine/commands/documentation.py", "wanted = [named(table, name) for name in args[2:]] if len(args) > 2 else commands(table.lookup)", ("wanted = [named(table, name) for name in args[1:]] if len(args) > 2 else commands(table.lookup)",), "no command is called docs"),
-    Equivalent("miniredis/engine/commands/config.py", "for pattern in args[2:]:", ("for pattern in args[1:]:",), "no directive is called get"),
+    Equivalent("miniredis/engine/commands/sorted_sets/samples.py", "if count > FEW:", ("if count >= FEW:",), "either way the members are drawn at random"),
+    Equivalent("miniredis/engine/commands/server/documentation.py", "wanted = [named(table, name) for name in args[2:]] if len(args) > 2 else commands(table.lookup)", ("wanted = [named(table, name) for name in args[1:]] if len(args) > 2 else commands(table.lookup)",), "no command is called docs"),
+    Equivalent("miniredis/engine/commands/server/config.py", "for pattern in args[2:]:", ("for pattern in args[1:]:",), "no directive is called get"),
     Equivalent(BITMAPS, "last = min(max(end + total, 0) if end < 0 else end, total - 1)", ("last = min(max(end + total, 0) if end < 0 else end, total - 0)",), "there is no bit beyond the last"),
-    Equivalent("miniredis/engine/commands/stream_reading.py", "if (reading.timeout or 0) > MAX - session.engine.now.milliseconds:", ("if (reading.timeout or 1) > MAX - session.engine.now.milliseconds:", "if (reading.timeout or -1) > MAX - session.engine.now.milliseconds:"), _NOW),
-    Equivalent("miniredis/engine/commands/server.py", 'if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:', ('if not options < {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:',), "all of them at once are refused in any case"),
-    Equivalent("miniredis/engine/commands/scanning.py", "if match is None or (match[1] and not match[2]):", ("if match is None or (match[0] and not match[2]):",), "a text without digits is a sign, or empty"),
-    Equivalent("miniredis/engine/commands/scanning.py", "return luck.choice(live) if live else None", ("pass",), "another key is drawn until one has not expired"),
+    Equivalent("miniredis/engine/commands/streams/reading.py", "if (reading.timeout or 0) > MAX - session.engine.now.milliseconds:", ("if (reading.timeout or 1) > MAX - session.engine.now.milliseconds:", "if (reading.timeout or -1) > MAX - session.engine.now.milliseconds:"), _NOW),
+    Equivalent("miniredis/engine/commands/server/server.py", 'if not options <= {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:', ('if not options < {b"NOSAVE", b"SAVE", b"NOW", b"FORCE", b"ABORT"} or options >= {b"SAVE", b"NOSAVE"}:',), "all of them at once are refused in any case"),
+    Equivalent("miniredis/engine/commands/keys/scanning.py", "if match is None or (match[1] and not match[2]):", ("if match is None or (match[0] and not match[2]):",), "a text without digits is a sign, or empty"),
+    Equivalent("miniredis/engine/commands/keys/scanning.py", "return luck.choice(live) if live else None", ("pass",), "another key is drawn until one has not expired"),
     Equivalent(REQUESTS, 'LINES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, 9)}', ('LINES: Final = {b"*%d" * count: 2 * count + 1 for count in range(1, 9)}',), _READERS),
     Equivalent(REQUESTS, 'FEW_LINES: Final = 16', ('FEW_LINES: Final = 17', 'FEW_LINES: Final = 15',), _READERS),
     Equivalent(REQUESTS, 'SHORT_LENGTH: Final = {b"$%d\\r\\n" % length: length for length in range(10)}.get', ('SHORT_LENGTH: Final = {b"$%d\\r\\n" % length: length for length in range(11)}.get', 'SHORT_LENGTH: Final = {b"$%d\\r\\n" % length: length for length in range(9)}.get',), _READERS),

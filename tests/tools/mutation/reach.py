@@ -29,7 +29,7 @@ Reach: TypeAlias = Mapping[str, tuple[float, Mapping[str, list[int]]]]
 
 FOLDER: Final = f"{ROOT}{os.sep}"
 
-TELLS: Final = "miniredis/engine/commands/introspection.py"
+TELLS: Final = "miniredis/engine/commands/server/introspection.py"
 """The file of the commands that tell of commands."""
 
 

@@ -147,7 +147,7 @@ def test_the_recorder_sees_the_lines_that_threads_execute() -> None:
 
 
 def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_difference_survives() -> None:
-    file = "miniredis/engine/commands/lists.py"
+    file = "miniredis/engine/commands/lists/lists.py"
     made = next(
         each
         for each in mutants_of(file)
@@ -174,7 +174,7 @@ def test_the_tests_convict_a_mutant() -> None:
         if each.changed()[0].startswith("return ") and each.becomes == "pass"
     )
     tests = ProjectTests()
-    tests.reach = {"tests/miniredis/test_glob.py": (0.1, {file: list(made.lines)})}
+    tests.reach = {"tests/miniredis/engine/test_glob.py": (0.1, {file: list(made.lines)})}
     with Benches(1) as benches:
         assert benches.with_bench(lambda bench: tests.judge(bench, made)).convicted
         assert not benches.with_bench(

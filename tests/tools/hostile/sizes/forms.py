@@ -24,7 +24,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 }
 """Commands that are not tried, each with the reason."""
 
-MODULE: Final = "no redis-server has it; tests/miniredis/test_rqueue_costs.py counts what it costs"
+MODULE: Final = "no redis-server has it; tests/miniredis/rqueues/test_rqueue_costs.py counts what it costs"
 
 INSTEAD: Final[Mapping[str, tuple[str, ...]]] = {
     "command|getkeys": ("MSET key_value{key value}...", "EVAL script numkeys:integer key..."),

@@ -8,8 +8,8 @@ from ...model import Mutant
 
 __all__ = ["LISTS"]
 
-PUSHES: Final = "miniredis/engine/commands/lists.py"
-ELEMENTS: Final = "miniredis/engine/commands/list_elements.py"
+PUSHES: Final = "miniredis/engine/commands/lists/lists.py"
+ELEMENTS: Final = "miniredis/engine/commands/lists/elements.py"
 WAITING: Final = "miniredis/engine/keyspace/waiting.py"
 NUMBERS: Final = "miniredis/engine/numbers/numbers.py"
 

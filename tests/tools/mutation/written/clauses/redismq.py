@@ -9,8 +9,8 @@ from ...model import Mutant
 __all__ = ["REDISMQ"]
 
 QUEUE: Final = "miniredis/engine/values/rqueues.py"
-COMMANDS: Final = "miniredis/engine/commands/rqueues.py"
-POPS: Final = "miniredis/engine/commands/rqueue_pops.py"
+COMMANDS: Final = "miniredis/engine/commands/rqueues/rqueues.py"
+POPS: Final = "miniredis/engine/commands/rqueues/pops.py"
 OPERATIONS: Final = "pressure/kinds/reliable/operations.py"
 POPPING: Final = "pressure/kinds/reliable/popping.py"
 STREAM: Final = "pressure/kinds/reliable/stream.py"

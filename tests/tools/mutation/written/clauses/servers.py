@@ -55,21 +55,21 @@ SERVERS: Final = (
     ),
     Mutant(
         "pops several elements the wrong way round",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "    elements = [pop_next(values) for _ in range(min(count, len(values)))]\n",
         "    elements = [pop_next(values) for _ in range(min(count, len(values)))][::-1]\n",
         ("list.pop.count", "list.matrix.both-ends", "history.linearizable"),
     ),
     Mutant(
         "answers several of nothing with the wrong null",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "return NULL_ARRAY if values is None else pop_many",
         "return None if values is None else pop_many",
         ("list.pop.count-missing", "list.matrix.both-ends"),
     ),
     Mutant(
         "answers a move of nothing with the wrong null",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "    return move(session.db, args[1], args[2], read_end(args[3]), read_end(args[4]))\n",
         "    moved = move(session.db, args[1], args[2], read_end(args[3]), read_end(args[4]))\n"
         "    return NULL_ARRAY if moved is None else moved\n",
@@ -111,7 +111,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "loses an element that cannot be given",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "    receiver = db.lookup_write(target, LIST)\n    element = POP[take](values)\n",
         "    element = pop_one(db, source, values, take)\n    receiver = db.lookup_write(target, LIST)\n",
         ("list.lmove.atomic", "history.linearizable"),
@@ -125,7 +125,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "pushes several elements the wrong way round",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "    LEFT: deque.extendleft,\n",
         "    LEFT: lambda values, elements: values.extendleft(reversed(elements)),\n",
         (
@@ -138,7 +138,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "answers a push with what the waiters left",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "    return push(session.db, args[1], args[2:], RIGHT)\n",
         "    push(session.db, args[1], args[2:], RIGHT)\n"
         "    session.engine.waiting.serve_ready()\n"
@@ -147,7 +147,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "answers a push, and carries it out when the next one comes",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "    return push(session.db, args[1], args[2:], RIGHT)\n",
         '    later = globals().setdefault("LATER", [])\n'
         "    for push_before in later:\n"
@@ -165,21 +165,21 @@ SERVERS: Final = (
     ),
     Mutant(
         "creates a list where there is none to push to",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "return 0 if db.lookup_write(key, LIST) is None else push(",
         "return push(",
         ("list.pushx.missing",),
     ),
     Mutant(
         "keeps one element too many",
-        "miniredis/engine/commands/list_elements.py",
+        "miniredis/engine/commands/lists/elements.py",
         "end = min(stop + length if stop < 0 else stop, length - 1) + 1",
         "end = min(stop + length if stop < 0 else stop, length - 1) + 1 + (0 <= stop < length - 1)",
         ("list.ltrim.keeps", "list.ltrim.caps", "list.lrange", "history.linearizable"),
     ),
     Mutant(
         "removes from the head whatever the sign",
-        "miniredis/engine/commands/list_elements.py",
+        "miniredis/engine/commands/lists/elements.py",
         "from_tail=count < 0",
         "from_tail=False",
         ("list.lrem.tail-and-all", "history.linearizable"),
@@ -235,42 +235,42 @@ SERVERS: Final = (
     ),
     Mutant(
         "pops ten thousand elements at most",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "range(min(count, len(values)))",
         "range(min(count, len(values), 10_000))",
         ("list.pop.count",),
     ),
     Mutant(
         "tells that SAVE takes arguments",
-        "miniredis/engine/commands/server.py",
+        "miniredis/engine/commands/server/server.py",
         '@command("SAVE", 1, ',
         '@command("SAVE", -1, ',
         ("wire.commands",),
     ),
     Mutant(
         "counts only the last of the users that it removes",
-        "miniredis/engine/commands/acl.py",
+        "miniredis/engine/commands/server/acl.py",
         "        removed += session.engine.users.remove(name)",
         "        removed = session.engine.users.remove(name)",
         ("recorded.acl",),
     ),
     Mutant(
         "has an empty drawing for an event without spikes",
-        "miniredis/engine/commands/latency.py",
+        "miniredis/engine/commands/server/latency.py",
         "        raise CommandError(errors.no_samples(args[2]))",
         '        return Verbatim(b"")',
         ("recorded.latency",),
     ),
     Mutant(
         "counts a change for HSET, however many fields it sets",
-        "miniredis/engine/commands/hashes.py",
+        "miniredis/engine/commands/hashes/hashes.py",
         'changed, "hset", len(args) // 2 - 1)',
         'changed, "hset")',
         ("recorded.changes",),
     ),
     Mutant(
         "SPOP leaves the first member that it draws",
-        "miniredis/engine/commands/sets.py",
+        "miniredis/engine/commands/sets/sets.py",
         "    for member in found:\n        values.remove(member)\n    if stay",
         "    for member in found[1:]:\n        values.remove(member)\n    if stay",
         ("recorded.luck",),

@@ -11,10 +11,10 @@ from ...model import Mutant
 
 __all__ = ["UNSEEN"]
 
-LISTS: Final = "miniredis/engine/commands/lists.py"
+LISTS: Final = "miniredis/engine/commands/lists/lists.py"
 WAITING: Final = "miniredis/engine/keyspace/waiting.py"
 RQUEUES: Final = "miniredis/engine/values/rqueues.py"
-MQ: Final = "miniredis/engine/commands/rqueues.py"
+MQ: Final = "miniredis/engine/commands/rqueues/rqueues.py"
 LUA: Final = "pressure/protocol/lua.py"
 PUT: Final = "pressure/protocol/put.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"

@@ -71,7 +71,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "DISCARD goes on watching",
-        "miniredis/engine/commands/transactions.py",
+        "miniredis/engine/commands/connections/transactions.py",
         "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.leave_transaction()\n",
         "        raise CommandError(errors.DISCARD_WITHOUT_MULTI)\n    session.transaction = None\n",
         ("recorded.transactions",),
@@ -109,7 +109,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "ECHO answers upper case",
-        "miniredis/engine/commands/connection.py",
+        "miniredis/engine/commands/connections/connection.py",
         'with the argument."""\n    return args[1]\n',
         'with the argument."""\n    return args[1].upper()\n',
         ("wire.server", "recorded.connection"),
@@ -123,7 +123,7 @@ CLIENTS: Final = (
     ),
     Mutant(
         "CONFIG GET returns a plain name as the table has it",
-        "miniredis/engine/commands/config.py",
+        "miniredis/engine/commands/server/config.py",
         "found.setdefault(pattern.lower(), pattern)",
         "found.setdefault(pattern.lower(), pattern.lower())",
         ("recorded.config",),

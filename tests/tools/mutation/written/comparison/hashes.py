@@ -11,28 +11,28 @@ __all__ = ["HASHES_AND_SETS"]
 HASHES_AND_SETS: Final = (
     Mutant(
         "HSET answers how many fields it set",
-        "miniredis/engine/commands/hashes.py",
+        "miniredis/engine/commands/hashes/hashes.py",
         "        added += changed.put(args[at], args[at + 1], packing)\n",
         "        added += 1 + 0 * changed.put(args[at], args[at + 1], packing)\n",
         ("wire.hashes", "recorded.events-hashes"),
     ),
     Mutant(
         "HSETNX sets what is empty",
-        "miniredis/engine/commands/hashes.py",
+        "miniredis/engine/commands/hashes/hashes.py",
         "    if values is not None and field in values.fields:\n",
         "    if values is not None and values.fields.get(field):\n",
         ("recorded.hashes",),
     ),
     Mutant(
         "HINCRBY looks at the hash before its increment",
-        "miniredis/engine/commands/hash_members.py",
+        "miniredis/engine/commands/hashes/members.py",
         "    increment = read_integer(args[3])\n    values = session.db.lookup_write(args[1], HASH)\n",
         "    values = session.db.lookup_write(args[1], HASH)\n    increment = read_integer(args[3])\n",
         ("recorded.hashes",),
     ),
     Mutant(
         "HSCAN of no hash reads its options",
-        "miniredis/engine/commands/hash_members.py",
+        "miniredis/engine/commands/hashes/members.py",
         '    if values is None:\n        return [b"0", []]\n    cursor, found',
         '    if values is None:\n        return [b"0", read_options(args[3:], may_have_type=False) and []]\n'
         "    cursor, found",
@@ -58,7 +58,7 @@ HASHES_AND_SETS: Final = (
     ),
     Mutant(
         "SMOVE looks at its target though there is no source",
-        "miniredis/engine/commands/sets.py",
+        "miniredis/engine/commands/sets/sets.py",
         "    if sought is None:\n        return 0\n"
         "    giver, taker = db.lookup_write(source, SET), db.lookup_write(target, SET)\n"
         "    assert giver is not None\n",
@@ -68,7 +68,7 @@ HASHES_AND_SETS: Final = (
     ),
     Mutant(
         "an intersection ends at the first missing key",
-        "miniredis/engine/commands/set_algebra.py",
+        "miniredis/engine/commands/sets/algebra.py",
         "    return [session.db.lookup_read(key, SET) for key in keys]\n",
         "    found: list[SetValue | None] = []\n"
         "    for key in keys:\n"
@@ -79,7 +79,7 @@ HASHES_AND_SETS: Final = (
     ),
     Mutant(
         "SINTERCARD takes a limit of 0 for a limit",
-        "miniredis/engine/commands/set_algebra.py",
+        "miniredis/engine/commands/sets/algebra.py",
         "return min(size, limit) if limit else size",
         "return min(size, limit) if args[2 + number :] else size",
         ("recorded.set-algebra",),

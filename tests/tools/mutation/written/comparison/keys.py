@@ -27,27 +27,27 @@ KEYS: Final = (
     ),
     Mutant(
         "EXPIRE with GT takes a key that never expires",
-        "miniredis/engine/commands/expiring.py",
+        "miniredis/engine/commands/keys/expiring.py",
         'b"GT": current is not None and when > current',
         'b"GT": current is None or when > current',
         ("recorded.keys",),
     ),
     Mutant(
         "EXPIRE in the past only sets the time",
-        "miniredis/engine/commands/expiring.py",
+        "miniredis/engine/commands/keys/expiring.py",
         "    if when <= session.engine.now.milliseconds and",
         "    if when <= 0 and",
     ),
     Mutant(
         "EXPIRETIME rounds down",
-        "miniredis/engine/commands/expiring.py",
+        "miniredis/engine/commands/keys/expiring.py",
         '(when + 500) // 1000\n\n\n@command("PEXPIRETIME"',
         '(when + 0) // 1000\n\n\n@command("PEXPIRETIME"',
         ("recorded.moving",),
     ),
     Mutant(
         "RENAME forgets the time to live",
-        "miniredis/engine/commands/generic.py",
+        "miniredis/engine/commands/keys/generic.py",
         "new, value, None, deadline=db.deadlines.get(old))",
         "new, value, None)",
     ),
@@ -59,7 +59,7 @@ KEYS: Final = (
     ),
     Mutant(
         "MOVE looks for the key before the database",
-        "miniredis/engine/commands/generic.py",
+        "miniredis/engine/commands/keys/generic.py",
         "    if to is db:\n"
         "        raise CommandError(errors.SAME_OBJECT)\n"
         "    value = db.lookup_write(key)\n"
@@ -77,14 +77,14 @@ KEYS: Final = (
     ),
     Mutant(
         "SORT finds no fields of hashes",
-        "miniredis/engine/commands/sorting.py",
+        "miniredis/engine/commands/keys/sorting.py",
         "return value.fields.get(hash_field) if isinstance(value, HashValue) else None",
         "return None",
         ("recorded.sorting-others",),
     ),
     Mutant(
         "EXISTS counts one too many",
-        "miniredis/engine/commands/generic.py",
+        "miniredis/engine/commands/keys/generic.py",
         "    return sum(session.db.lookup_read(key, flags=NO_TOUCH) is not None for key in args[1:])\n",
         "    return 1 + sum(session.db.lookup_read(key, flags=NO_TOUCH) is not None for key in args[1:])\n",
         ("wire.keys",),
@@ -98,14 +98,14 @@ KEYS: Final = (
     ),
     Mutant(
         "RESTORE takes a time to live below 0",
-        "miniredis/engine/commands/dump.py",
+        "miniredis/engine/commands/keys/dump.py",
         "    if ttl < 0:\n",
         "    if ttl < -(1 << 62):\n",
         ("recorded.dump",),
     ),
     Mutant(
         "SCAN takes a cursor that is no number for 0",
-        "miniredis/engine/commands/scanning.py",
+        "miniredis/engine/commands/keys/scanning.py",
         "    if match is None or (match[1] and not match[2]):\n        raise CommandError(errors.CURSOR)\n",
         "    if match is None or (match[1] and not match[2]):\n        return 0\n",
         ("recorded.scanning",),

@@ -37,7 +37,7 @@ MESSAGES: Final = (
     ),
     Mutant(
         "PING is answered as ever while listening",
-        "miniredis/engine/commands/connection.py",
+        "miniredis/engine/commands/connections/connection.py",
         "    if session.subscriptions and session.resp == 2:",
         "    if session.subscriptions and session.resp == 1:",
     ),
@@ -49,13 +49,13 @@ MESSAGES: Final = (
     ),
     Mutant(
         "RENAME tells of the new name first",
-        "miniredis/engine/commands/generic.py",
+        "miniredis/engine/commands/keys/generic.py",
         '    db.announce(old, "rename_from")\n    db.announce(new, "rename_to")\n',
         '    db.announce(new, "rename_to")\n    db.announce(old, "rename_from")\n',
     ),
     Mutant(
         "INCR is an event of its own",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         '        db.change(key, b"%d" % value, "incrby")\n',
         '        db.change(key, b"%d" % value, "set")\n',
         ("recorded.events-strings",),
@@ -124,7 +124,7 @@ MESSAGES: Final = (
     ),
     Mutant(
         "PUBSUB NUMSUB counts patterns",
-        "miniredis/engine/commands/pubsub.py",
+        "miniredis/engine/commands/connections/pubsub.py",
         "    return numbers(session, CHANNELS, args[2:])\n",
         "    return numbers(session, PATTERNS, args[2:])\n",
         ("recorded.pubsub",),

@@ -11,7 +11,7 @@ __all__ = ["SIZES"]
 SIZES: Final = (
     Mutant(
         "a push to a new list keeps ten thousand elements",
-        "miniredis/engine/commands/lists.py",
+        "miniredis/engine/commands/lists/lists.py",
         "        EXTEND[end](values, elements)\n        db.create(",
         "        EXTEND[end](values, elements[:10_000])\n        db.create(",
     ),
@@ -23,7 +23,7 @@ SIZES: Final = (
     ),
     Mutant(
         "APPEND adds three hundred bytes at most",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "    changed += args[2]\n",
         "    changed += args[2][:300]\n",
     ),

@@ -24,14 +24,14 @@ STREAMS: Final = (
     ),
     Mutant(
         "a range of a stream includes an end that is open",
-        "miniredis/engine/commands/streams.py",
+        "miniredis/engine/commands/streams/streams.py",
         "    return low, high - ends_open\n",
         "    return low, high\n",
         ("recorded.streams",),
     ),
     Mutant(
         "a reader of a stream is woken by what it has seen",
-        "miniredis/engine/commands/stream_reading.py",
+        "miniredis/engine/commands/streams/reading.py",
         "stream.walk(after[key] + 1)",
         "stream.walk(after[key])",
         ("recorded.stream-blocking",),
@@ -45,14 +45,14 @@ STREAMS: Final = (
     ),
     Mutant(
         "NOACK makes entries pending",
-        "miniredis/engine/commands/stream_reading.py",
+        "miniredis/engine/commands/streams/reading.py",
         "        if reading.keeps:\n",
         "        if reading.keeps or reading.count == 1:\n",
         ("recorded.stream-groups",),
     ),
     Mutant(
         "XCLAIM takes what is not pending",
-        "miniredis/engine/commands/stream_pending.py",
+        "miniredis/engine/commands/streams/pending.py",
         "(delivery is None and not claim.force)",
         "(delivery is None and not claim.force and claim.just_ids)",
         ("recorded.stream-groups",),
@@ -72,7 +72,7 @@ STREAMS: Final = (
     ),
     Mutant(
         "XLEN counts one too many",
-        "miniredis/engine/commands/streams.py",
+        "miniredis/engine/commands/streams/streams.py",
         "    return 0 if stream is None else len(stream)\n",
         "    return 0 if stream is None else len(stream) + 1\n",
         ("wire.streams",),

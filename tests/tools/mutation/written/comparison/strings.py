@@ -11,39 +11,39 @@ __all__ = ["STRINGS"]
 STRINGS: Final = (
     Mutant(
         "SET with GET forgets the type of the old value",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "    old = db.lookup_read(key, STRING) if options.get else None\n",
         "    old = db.lookup_write(key) if options.get else None\n",
     ),
     Mutant(
         "GETEX with PERSIST keeps the time to live",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "        db.remove_deadline(key)\n",
         "        db.lookup_write(key)\n",
     ),
     Mutant(
         "SETRANGE of nothing creates a key",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "    if not part:\n",
         "    if not part and text is not None:\n",
     ),
     Mutant(
         "GETRANGE ends one too early",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "    return text[first : last + 1]\n",
         "    return text[first : last + (last < 100)]\n",
         ("recorded.string-parts",),
     ),
     Mutant(
         "MSETNX looks at its first key only",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "for key in args[1::2]):\n        return 0",
         "for key in args[1:2]):\n        return 0",
         ("recorded.string-parts",),
     ),
     Mutant(
         "INCR passes 64 bits",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         "    if not MIN <= value <= MAX:\n",
         "    if not MIN <= value <= MAX + 1:\n",
         ("recorded.strings",),
@@ -56,7 +56,7 @@ STRINGS: Final = (
     ),
     Mutant(
         "PFCOUNT keeps no HyperLogLog's number",
-        "miniredis/engine/commands/hyperloglogs.py",
+        "miniredis/engine/commands/strings/hyperloglogs.py",
         "        hyperloglog.cache(mutable(db, key, text), number)\n",
         "",
         ("recorded.hyperloglogs",),
@@ -69,7 +69,7 @@ STRINGS: Final = (
     ),
     Mutant(
         "STRLEN counts one too many",
-        "miniredis/engine/commands/strings.py",
+        "miniredis/engine/commands/strings/strings.py",
         '    return len(session.db.lookup_read(args[1], STRING) or b"")\n',
         '    return len(session.db.lookup_read(args[1], STRING) or b"") + 1\n',
         ("wire.strings", "recorded.bitmaps"),

@@ -1,0 +1,1 @@
+"""A client's own connection: its name and protocol, transactions, Pub/Sub, client-side caching."""

@@ -1,0 +1,1 @@
+"""Places, which are sorted sets by geohash."""

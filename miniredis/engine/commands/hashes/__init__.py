@@ -1,0 +1,1 @@
+"""Hashes, and fields that expire."""

@@ -1,0 +1,1 @@
+"""Keys of any type: their names, expiry, order and payloads."""

@@ -1,0 +1,93 @@
+"""OBJECT: encodings of values, and times of last use."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...clients.session import Session
+from ...declarations.help import help_on
+from ...declarations.registry import Keys, command, container, in_versions
+from ...keyspace.keyspace import NO_EVENT, NO_TOUCH, Value
+from ...numbers.numbers import parse_integer
+from ...protocol import errors
+from ...protocol.errors import CommandError
+from ...protocol.replies import Reply
+from ...values.value_types import TYPES
+
+LOOKED_AT: Final = Keys(2, "RO")
+TIPS: Final = "nondeterministic_output"
+
+SHARED_INTEGERS: Final = range(10_000)
+"""The numbers for which Redis shares one object among all keys."""
+
+COUNT_OF_SHARED: Final = (1 << 31) - 1
+
+container("OBJECT", -2, module=__name__, summary="Shows how values are stored.", since="2.2.3")
+
+
+@command(
+    "OBJECT ENCODING", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
+)
+def object_encoding(session: Session, args: list[bytes]) -> Reply:
+    """Returns the encoding that Redis would use for the value of a key."""
+    value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
+    return None if value is None else encoding(value)
+
+
+def encoding(value: Value) -> bytes:
+    """The name of the encoding that Redis would use for a value."""
+    return TYPES[type(value)].encoding(value)
+
+
+@in_versions("6.0-6.2", "object|encoding")
+def object_encoding_of_6(session: Session, args: list[bytes]) -> Reply:
+    """OBJECT ENCODING as in 6.x, where small hashes and sorted sets are ziplists."""
+    found = object_encoding(session, args)
+    return b"ziplist" if found == b"listpack" else found
+
+
+@command(
+    "OBJECT FREQ", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="4.0.0", syntax="key#0"
+)
+def object_freq(session: Session, args: list[bytes]) -> Reply:
+    """Replies with an error: this server does not count how often keys are accessed."""
+    if session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT) is None:
+        return None
+    raise CommandError(errors.NO_FREQUENCIES)
+
+
+@command(
+    "OBJECT IDLETIME", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
+)
+def object_idletime(session: Session, args: list[bytes]) -> Reply:
+    """Returns the seconds since a key was last accessed."""
+    if session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT) is None:
+        return None
+    return idle_seconds(session, args[2])
+
+
+def idle_seconds(session: Session, key: bytes) -> int:
+    """The whole seconds since an existing key was last used."""
+    now = session.engine.now.milliseconds
+    return max(now - session.db.used.get(key, now), 0) // 1000
+
+
+@command(
+    "OBJECT REFCOUNT", 3, "readonly", acl="keyspace", keys=LOOKED_AT, tips=TIPS, since="2.2.3", syntax="key#0"
+)
+def object_refcount(session: Session, args: list[bytes]) -> Reply:
+    """Returns the reference count that the value of a key would have in Redis."""
+    value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
+    return None if value is None else reference_count(value)
+
+
+def reference_count(value: Value) -> int:
+    """1, except for small integers, which are shared."""
+    is_shared = isinstance(value, bytes) and parse_integer(value) in SHARED_INTEGERS
+    return COUNT_OF_SHARED if is_shared else 1
+
+
+@command("OBJECT HELP", 2, "loading stale", acl="keyspace", since="6.2.0")
+def object_help(session: Session, args: list[bytes]) -> Reply:
+    """Lists these subcommands."""
+    return list(help_on(session.engine.commands, b"object"))

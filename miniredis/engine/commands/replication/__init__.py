@@ -1,0 +1,1 @@
+"""Replicas and masters."""

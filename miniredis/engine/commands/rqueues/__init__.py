@@ -1,0 +1,1 @@
+"""The reliable queues of RedisMQ's module."""

@@ -1,0 +1,1 @@
+"""The server itself: configuration, users, statistics, files, tests."""

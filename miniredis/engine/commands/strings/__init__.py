@@ -1,0 +1,1 @@
+"""Strings, and what is kept in strings: bits, HyperLogLogs."""
