@@ -11,6 +11,7 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -271,17 +272,18 @@ def at_every_command(servers: Any, make: Any, case: OperationCase, act: Callable
 
 
 ALL: Final = [name for name in OPERATION_CASES if name != "delete, in use"]  # whose time may be over sooner
-FEW: Final = ("create", "put, to the bound", "get, empty at first", "receive", "repair")
+HOWS: Final = ("move", "move_half")
+WAITING: Final = "get, empty at first"
+USUAL: Final = {
+    *product(("create", "put, to the bound", WAITING, "receive"), ["plain"], HOWS),
+    *product([WAITING], FLAVOURS, ["move_half"]),
+}
+"""What the default run has: some operations with one flavour, and one with each, since each has a driver of its own."""
 
 
-@pytest.mark.parametrize("how", ["move", "move_half"])
 @pytest.mark.parametrize(
-    ("operation", "flavour"),
-    [
-        exhaustive(operation, flavour, when=operation not in FEW[:: 1 if flavour == "plain" else 2])
-        for operation in ALL
-        for flavour in FLAVOURS
-    ],
+    ("operation", "flavour", "how"),
+    [exhaustive(*each, when=each not in USUAL) for each in product(ALL, FLAVOURS, HOWS)],
 )
 def test_an_operation_does_the_same_whenever_its_slot_moves(
     operation: str, flavour: str, how: str, ours: Ours, cut: Any
@@ -290,7 +292,7 @@ def test_an_operation_does_the_same_whenever_its_slot_moves(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["move", "move_half"])
+@pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("flavour", ["sync", "plain"])
 @pytest.mark.parametrize("operation", ALL)
 def test_an_operation_does_the_same_in_a_real_cluster(

@@ -26,6 +26,7 @@ __all__ = ["Bench", "Benches"]
 T = TypeVar("T")
 
 COPIED: Final = ("miniredis", "pressure", "conformance", "tests")
+COMPILED: Final = ("miniredis", "pressure", "conformance", "tests/tools")
 ALSO: Final = ("pyproject.toml", "README.md", "CHANGELOG.md")
 
 IMPORTED: Final = ("trio", "hiredis", "redis.asyncio", "lupa.lua51", "pytest", "hypothesis")
@@ -39,6 +40,7 @@ class Bench:
         self._server, self.folder = server, folder
         for name in COPIED:
             shutil.copytree(ROOT / name, folder / name)
+        for name in COMPILED:
             compileall.compile_dir(folder / name, quiet=2)  # once, where no process writes any
         for name in ALSO:
             shutil.copy2(ROOT / name, folder)
