@@ -99,7 +99,9 @@ def servers(clauses: list[Clause]) -> list[str]:
 @pytest.mark.parametrize(
     ("group", "server"),
     [
-        marked(name, server, usual=server in {"embedded_server", "real_server"})
+        pytest.param(name, server, marks=pytest.mark.slow)
+        if server == "real_server"  # where that command plays the others, too
+        else marked(name, server, usual=server == "embedded_server")
         for name, group in GROUPS.items()
         for server in servers(group)
     ],

@@ -1,12 +1,15 @@
-"""The operations of a queue, key by key (pressure protocol 0.15); Close and Delete are in test_closing."""
+"""What the clauses do not ask of a queue's operations: they are our client's own words, names and combinations.
+
+``conformance.documents`` asks the rest, key by key, of every client; test_clauses.py plays it.
+"""
 
 from __future__ import annotations
 
 import math
-import queue as standard
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,59 +18,39 @@ import redis
 from pressure import (
     Queue,
     QueueAlreadyExistsError,
+    QueueClosedError,
     QueueDoesNotExistError,
-    QueueEmptyError,
-    QueueFullError,
     QueueInUseError,
+    protocol,
 )
 from pressure.keys import Keys
+from pressure.protocol import Context, Deadline
+from tests.cases import check_each
+from tests.tools.simulation import Simulation, operation
 
-from .conftest import JOBS, OPERATIONS, StartTask, invariant, roles_free, waiting
+from .conftest import JOBS, OPERATIONS, StartTask, invariant, waiting
 
 Make = Callable[..., Queue]
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_nothing_works_on_a_queue_that_was_not_created(queue: Queue, raw: redis.Redis, name: str) -> None:
-    assert queue.exists() is False
-    with pytest.raises(QueueDoesNotExistError, match="queue 'jobs' does not exist"):
-        OPERATIONS[name](queue)
-    assert raw.keys() == []
+def test_nothing_works_on_a_queue_that_was_not_created(queue: Queue, raw: redis.Redis) -> None:
+    def refused(call: Callable[[Queue], object]) -> None:
+        with pytest.raises(QueueDoesNotExistError, match="queue 'jobs' does not exist"):
+            call(queue)
+        assert raw.keys() == []
+
+    check_each(OPERATIONS, refused)
 
 
-def test_create_writes_the_bound_and_fills_three_lists(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(3)
-    assert raw.get(f"{JOBS}:bound") == b"3"
-    lists = {f"{JOBS}:{which}".encode() for which in ("producer_free", "consumer_free", "not_full")}
-    assert set(raw.keys()) == lists | {f"{JOBS}:bound".encode()}
-    assert [raw.llen(key) for key in lists] == [1, 1, 1]
-    invariant(raw)
+def test_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis) -> None:
+    def refused(key: bytes) -> None:
+        raw.flushall()
+        raw.lpush(key, "x")
+        with pytest.raises(QueueAlreadyExistsError):
+            queue.create()
+        assert raw.keys() == [key]
 
-
-def test_create_without_a_bound_saves_0(queue: Queue, raw: redis.Redis) -> None:
-    queue.create()
-    assert raw.get(f"{JOBS}:bound") == b"0"
-
-
-@pytest.mark.parametrize("bound", [-1, 1.0, True, None, "5"])
-def test_a_bound_is_an_integer_of_0_or_more(queue: Queue, raw: redis.Redis, bound: Any) -> None:
-    with pytest.raises(ValueError, match="bound must be"):
-        queue.create(bound)
-    assert raw.keys() == []
-
-
-def test_creating_twice_is_an_error(queue: Queue) -> None:
-    queue.create(3)
-    with pytest.raises(QueueAlreadyExistsError, match="'jobs' already exists"):
-        queue.create(3)
-
-
-@pytest.mark.parametrize("key", Keys.of("jobs").twelve)
-def test_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis, key: bytes) -> None:
-    raw.lpush(key, "x")
-    with pytest.raises(QueueAlreadyExistsError):
-        queue.create()
-    assert raw.keys() == [key]
+    check_each({key.decode(): key for key in Keys.of("jobs").twelve}, refused)
 
 
 @pytest.mark.parametrize("suffix", [":closed", ":bound", ":stats:produced_bytes", ":unacked"])
@@ -80,156 +63,45 @@ def test_create_is_refused_beside_a_queue_that_would_share_a_key(make: Make, suf
     assert first.length() == 0
 
 
-def test_values_come_out_in_order_and_the_counters_count(queue: Queue, raw: redis.Redis) -> None:
+def test_values_are_text_or_bytes_of_any_kind_and_others_touch_no_key(queue: Queue, raw: redis.Redis) -> None:
+    others: tuple[Any, ...] = (1, None, 1.5, ["x"])
+    for value in others:
+        with pytest.raises(TypeError):
+            queue.put(value)
+    assert raw.keys() == []
     queue.create(5)
     for value in (b"a", "b\u00e9", bytearray(b"c"), memoryview(b"dd")):
         queue.put(value)
-    assert raw.llen(JOBS) == queue.length() == queue.qsize() == 4
     invariant(raw)
-    assert [queue.get() for _ in range(3)] == [b"a", b"b\xc3\xa9", b"c"]
-    invariant(raw)
-    stats = {key: raw.get(f"{JOBS}:stats:{key}") for key in ("produced_messages", "produced_bytes")}
-    assert stats == {"produced_messages": b"4", "produced_bytes": b"7"}
-    stats = {key: raw.get(f"{JOBS}:stats:{key}") for key in ("consumed_messages", "consumed_bytes")}
-    assert stats == {"consumed_messages": b"3", "consumed_bytes": b"5"}
+    assert [queue.get() for _ in range(4)] == [b"a", b"b\xc3\xa9", b"c", b"dd"]
+    assert raw.get(f"{JOBS}:stats:produced_bytes") == raw.get(f"{JOBS}:stats:consumed_bytes") == b"7"
 
 
-@pytest.mark.parametrize("value", [b"", b"\0\r\n\xff", b"x" * 3_000_000])
-def test_values_are_any_bytes(queue: Queue, value: bytes) -> None:
+HELD: dict[str, tuple[str, Callable[[Queue], object]]] = {
+    "put_nowait": ("producer", lambda q: q.put_nowait(b"v")),
+    "put": ("producer", lambda q: q.put(b"v", timeout=0.05)),
+    "put, at once": ("producer", lambda q: q.put(b"v", timeout=0)),
+    "close": ("producer", lambda q: q.shutdown(timeout=0.05)),
+    "get_nowait": ("consumer", lambda q: q.get_nowait()),
+    "get": ("consumer", lambda q: q.get(timeout=0.05)),
+    "get, almost at once": ("consumer", lambda q: q.get(timeout=0.0001)),
+}
+
+
+def test_a_held_role_is_reported_with_its_holder(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
-    queue.put(value)
-    assert queue.get() == value
+    for role in ("producer", "consumer"):
+        raw.rpop(f"{JOBS}:{role}_free")
+        raw.set(f"{JOBS}:{role}", "somebody")
 
+    def refused(case: tuple[str, Callable[[Queue], object]]) -> None:
+        role, call = case
+        with pytest.raises(QueueInUseError, match=f"'jobs': the {role} role is held by somebody") as caught:
+            call(queue)
+        assert (caught.value.role, caught.value.holder) == (role, b"somebody")
+        assert raw.llen(f"{JOBS}:{role}_free") == 0
 
-@pytest.mark.parametrize("value", [1, None, 1.5, ["x"]])
-def test_other_values_are_type_errors_before_any_key_is_touched(
-    queue: Queue, raw: redis.Redis, value: Any
-) -> None:
-    with pytest.raises(TypeError):
-        queue.put(value)
-    assert raw.keys() == []
-
-
-@pytest.mark.parametrize("name", ["", b"\xff\0 \r\n", "a:b", "\u00fc", "{t}x"])
-def test_names_are_any_bytes(make: Make, raw: redis.Redis, name: Any) -> None:
-    queue = make(name)
-    queue.create(1)
-    queue.put(b"v")
-    assert queue.get() == b"v"
-    encoded = name if isinstance(name, bytes) else name.encode()
-    assert raw.exists(b"__pressure__:" + encoded + b":bound")
-    queue.delete()
-    assert raw.keys() == []
-
-
-def test_each_role_key_names_its_own_role(make: Make, raw: redis.Redis, task: StartTask) -> None:
-    queue = make()
-    queue.create()
-    queue.put(b"v")
-    assert raw.exists(f"{JOBS}:producer", f"{JOBS}:consumer") == 1
-    assert raw.get(f"{JOBS}:producer")
-    task(queue.get).result()
-    assert raw.get(f"{JOBS}:consumer") != raw.get(f"{JOBS}:producer")
-
-
-def test_a_put_waits_for_room(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
-    queue.create(1)
-    queue.put(b"1")
-    invariant(raw)
-    put = task(lambda: queue.put(b"2"))
-    waiting(raw)
-    assert queue.get() == b"1"
-    put.result()
-    invariant(raw)
-    assert queue.get() == b"2"
-    invariant(raw)
-
-
-def test_a_get_waits_for_a_value(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
-    queue.create(1)
-    get = task(queue.get)
-    waiting(raw)
-    queue.put(b"1")
-    assert get.result() == b"1"
-    invariant(raw)
-
-
-@pytest.mark.parametrize("role", ["producer", "consumer"])
-def test_an_operation_waits_for_its_role(queue: Queue, raw: redis.Redis, task: StartTask, role: str) -> None:
-    queue.create()
-    queue.put(b"0")
-    raw.rpop(f"{JOBS}:{role}_free")
-    operation = task((lambda: queue.put(b"1")) if role == "producer" else queue.get)
-    waiting(raw)
-    raw.lpush(f"{JOBS}:{role}_free", 0)
-    operation.result()
-    invariant(raw)
-
-
-@pytest.mark.parametrize(
-    ("call", "role"),
-    [
-        (lambda q: q.put_nowait(b"v"), "producer"),
-        (lambda q: q.put(b"v", timeout=0.05), "producer"),
-        (lambda q: q.put(b"v", timeout=0), "producer"),
-        (lambda q: q.shutdown(timeout=0.05), "producer"),
-        (lambda q: q.delete(timeout=0.05), "producer"),
-        (lambda q: q.get_nowait(), "consumer"),
-        (lambda q: q.get(timeout=0.05), "consumer"),
-        (lambda q: q.get(timeout=0.0001), "consumer"),
-        (lambda q: q.delete(timeout=0.05), "consumer"),
-    ],
-)
-def test_a_held_role_is_reported_with_its_holder(
-    queue: Queue, raw: redis.Redis, call: Callable[[Queue], object], role: str
-) -> None:
-    queue.create()
-    raw.rpop(f"{JOBS}:{role}_free")
-    raw.set(f"{JOBS}:{role}", "somebody")
-    with pytest.raises(QueueInUseError, match=f"'jobs': the {role} role is held by somebody") as caught:
-        call(queue)
-    assert (caught.value.role, caught.value.holder) == (role, b"somebody")
-    assert raw.llen(f"{JOBS}:{role}_free") == 0
-
-
-@pytest.mark.parametrize("timeout", [0, 0.0001, 0.05])
-def test_a_short_timeout_ends_in_empty_or_full_and_leaves_no_role_held(
-    queue: Queue, raw: redis.Redis, timeout: float
-) -> None:
-    queue.create(1)
-    with pytest.raises(QueueEmptyError, match="'jobs' is empty") as empty:
-        queue.get(timeout=timeout)
-    assert isinstance(empty.value, standard.Empty)
-    invariant(raw)
-    queue.put(b"1", timeout=timeout)
-    with pytest.raises(QueueFullError, match="'jobs' is full") as full:
-        queue.put(b"2", timeout=timeout)
-    assert isinstance(full.value, standard.Full)
-    invariant(raw)
-    assert queue.get(timeout=timeout) == b"1"
-
-
-def test_without_waiting_full_and_empty_are_errors(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(1)
-    with pytest.raises(QueueEmptyError):
-        queue.get_nowait()
-    queue.put_nowait(b"1")
-    with pytest.raises(QueueFullError):
-        queue.put_nowait(b"2")
-    invariant(raw)
-    assert queue.get_nowait() == b"1"
-    invariant(raw)
-
-
-def test_a_get_from_an_empty_queue_writes_no_key_but_those_of_the_role(
-    queue: Queue, raw: redis.Redis
-) -> None:
-    queue.create(1)
-    raw.delete(f"{JOBS}:not_full")
-    with pytest.raises(QueueEmptyError):
-        queue.get_nowait()
-    assert not raw.exists(f"{JOBS}:not_full", f"{JOBS}:stats:consumed_messages", f"{JOBS}:closed")
-    assert roles_free(raw)
+    check_each(HELD, refused)
 
 
 @pytest.mark.parametrize("timeout", [-1, -0.001, math.nan])
@@ -237,45 +109,6 @@ def test_a_negative_timeout_is_a_value_error(queue: Queue, timeout: float) -> No
     for call in (queue.get, queue.wait_closed, queue.delete, queue.shutdown, lambda **t: queue.put(b"", **t)):
         with pytest.raises(ValueError, match="timeout"):
             call(timeout=timeout)
-
-
-def test_an_overfilling_put_takes_the_token_if_there_is_one(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(2)
-    queue.put(b"1", overfill=True)
-    queue.put(b"2", overfill=True)
-    with pytest.raises(QueueFullError):
-        queue.put_nowait(b"no room")
-    queue.put(b"3", overfill=True)
-    queue.put_nowait(b"4", overfill=True)
-    assert queue.length() == 4
-    assert queue.full()
-    assert raw.llen(f"{JOBS}:not_full") == 0
-
-
-def test_an_overfilled_queue_drains_to_its_bound_first(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(2)
-    for value in b"12345":
-        queue.put(bytes([value]), overfill=True)
-    for _ in range(3):
-        queue.get()
-        with pytest.raises(QueueFullError):
-            queue.put_nowait(b"no room")
-    queue.get()
-    invariant(raw)
-    queue.put_nowait(b"room")
-
-
-@pytest.mark.parametrize("left", [b"", b"x" * 5])
-def test_surplus_tokens_of_other_clients_are_trimmed_to_one(
-    queue: Queue, raw: redis.Redis, left: bytes
-) -> None:
-    queue.create(9)
-    raw.lpush(f"{JOBS}:not_full", *[left] * 4)
-    queue.put(b"1")
-    assert raw.llen(f"{JOBS}:not_full") == 1
-    raw.lpush(f"{JOBS}:not_full", *[left] * 4)
-    queue.get()
-    assert raw.llen(f"{JOBS}:not_full") == 1
 
 
 def test_full_and_empty_mean_what_the_standard_queue_means(queue: Queue) -> None:
@@ -323,3 +156,111 @@ def test_an_operation_can_be_stopped_and_gives_its_role_back(
     with pytest.raises(StoppedError):
         get.result()
     invariant(raw)
+
+
+# Close and Delete
+
+
+def test_a_second_close_names_the_queue(queue: Queue) -> None:
+    queue.create()
+    queue.shutdown()
+    with pytest.raises(QueueClosedError, match="'jobs' is closed"):
+        queue.shutdown()
+
+
+def test_what_an_unfinished_delete_has_left_is_named(queue: Queue, raw: redis.Redis) -> None:
+    queue.create()
+    queue.put(b"v")
+    raw.rpop(f"{JOBS}:producer_free")
+    raw.set(f"{JOBS}:producer", "somebody")
+    with pytest.raises(QueueInUseError, match="held by somebody"):
+        queue.delete(timeout=0.05)
+    with pytest.raises(QueueAlreadyExistsError, match="an unfinished delete has left it"):
+        queue.create()
+    raw.lpush(f"{JOBS}:producer_free", 0)
+    queue.delete()
+    assert raw.keys() == []
+
+
+def test_a_wait_for_a_close_ends_when_the_queue_is_deleted(
+    make: Make, raw: redis.Redis, task: StartTask
+) -> None:
+    queue = make()
+    queue.create(1)
+    wait = task(queue.wait_closed)
+    waiting(raw)
+    make().delete()
+    with pytest.raises(QueueDoesNotExistError):
+        wait.result()
+    assert raw.keys() == []
+
+
+@pytest.mark.parametrize("name", ["get", "close"])
+def test_a_wait_for_a_role_ends_when_all_keys_are_gone(
+    queue: Queue, raw: redis.Redis, task: StartTask, name: str
+) -> None:
+    queue.create()
+    raw.delete(f"{JOBS}:producer_free", f"{JOBS}:consumer_free")
+    operation = task(lambda: OPERATIONS[name](queue))
+    waiting(raw)
+    raw.flushall()
+    with pytest.raises(QueueDoesNotExistError):
+        operation.result()
+    assert raw.keys() == []
+
+
+def test_two_deletes_at_once_leave_no_key(make: Make, raw: redis.Redis, task: StartTask) -> None:
+    queue = make()
+    queue.create()
+    raw.rpop(f"{JOBS}:producer_free")
+    raw.set(f"{JOBS}:producer", "somebody")
+    deletes = [task(lambda: make().delete()) for _ in range(2)]
+    waiting(raw, 2)
+    raw.lpush(f"{JOBS}:producer_free", 0)
+    for delete in deletes:
+        delete.result()
+    assert raw.keys() == []
+
+
+def test_a_delete_spares_a_queue_that_was_created_again_after_another_delete() -> None:
+    """Whatever the slower of two deletes has done before, and what it does when the new queue has a message."""
+    forever: Callable[[Context], Deadline] = lambda context: Deadline.of(context)  # noqa: E731
+    for first, steps in product(range(9), range(2, 9)):  # after two, it has removed the bound
+        simulation = Simulation(lambda _: 0)
+        simulation.do(operation(protocol.create, 0))
+        fast, slow = (simulation.actor(name).will(operation(protocol.delete, forever)) for name in "ab")
+        for actor, number in ((fast, first), (slow, steps)):
+            for _ in range(number):
+                if actor.can_go_on:
+                    actor.go_on()
+        while simulation.ask("KEYS", "*"):
+            if fast.can_go_on:
+                fast.go_on()
+            else:
+                simulation.pass_time(0.1)
+        simulation.do(operation(protocol.create, 2))
+        simulation.do(operation(protocol.put, b"v", forever))
+        simulation.run()
+        assert None in slow.results or None in fast.results
+        keys = simulation.keys
+        lists = (keys.queue, keys.producer_free, keys.consumer_free, keys.not_full)
+        assert [simulation.ask("LRANGE", key, 0, -1) for key in lists] == [[b"v"], [b"0"], [b"0"], [b"0"]]
+
+
+def test_wait_closed_sees_the_close_although_other_clients_pop_the_marks(
+    queue: Queue, raw: redis.Redis, task: StartTask, redis_url: str
+) -> None:
+    queue.create()
+    wait = task(queue.wait_closed)
+    waiting(raw)
+
+    def eat() -> None:
+        with redis.Redis.from_url(redis_url) as other:
+            other.brpop([f"{JOBS}:closed"], timeout=10)
+
+    eaters = [task(eat) for _ in range(2)]
+    waiting(raw, 3)
+    queue.shutdown()
+    assert wait.result() is True
+    for eater in eaters:
+        eater.result()
