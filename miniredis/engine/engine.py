@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from . import commands as _commands  # noqa: F401  (fills the table of commands)
 from .acl.users import Users
 from .call import answer_all, answer_alone, answer_plain, answer_transaction
+from .clients.change_notifier import ChangeNotifier
 from .clients.client_flags import CLOSING, GONE, SPECIAL, UNREAD
 from .clients.idle_clients import IdleClients
 from .clients.output_limits import OutputBufferLimits
 from .clients.session import Session
+from .clients.waiting import Waiter, Waiting
 from .cluster.membership import Membership
 from .cluster.topology import Node
 from .conditions import Conditions, PausedBy
 from .config import Config
-from .declarations.registry import table_of
+from .declarations.registry import CommandTable, table_of
 from .effects.effects import Effects
 from .effects.propagation import as_restores
 from .effects.recording import EffectReaders
@@ -32,9 +34,7 @@ from .faults.fault_rules import FaultRules
 from .faults.trickles import Trickles
 from .input import run_input, take_in
 from .instant import Instant
-from .keyspace.change_notifier import ChangeNotifier
 from .keyspace.keyspace import Keyspace
-from .keyspace.waiting import Waiter, Waiting
 from .protocol import errors
 from .protocol.errors import CommandError
 from .protocol.replies import NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value
@@ -136,11 +136,9 @@ class Engine:
         self.statistics.use(environment.stopwatch)
         self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
 
-    def watch(self, sentinel: Sentinel) -> None:
+    def watch(self, sentinel: Sentinel, commands: CommandTable) -> None:
         """The server is a sentinel from now on, and has the commands of one."""
-        from .sentinels import sentinel_table  # few servers are
-
-        self.sentinel, self.commands = sentinel, sentinel_table(self.version)
+        self.sentinel, self.commands = sentinel, commands
 
     def connect(
         self, now: Instant, *, address: str = "", local_address: str = "", descriptor: int = -1
@@ -519,7 +517,7 @@ class Engine:
         self.replication.configure()
         self.notifier.configure(self.config)
         self.statistics.configure(self.config)
-        self.packing = Packing.of(self.config)
+        self.packing = Packing.of(self.config.integer)
         self.saves.configure(self.config)
         self.idle.configure(self.config.integer("timeout"))
         self.users.configure(self.config)

@@ -14,8 +14,8 @@ from .contents import Entry, entry_of
 
 if TYPE_CHECKING:
     from ..engine.clients.session import Session
+    from ..engine.clients.waiting import Waiter
     from ..engine.keyspace.keyspace import Database, Keyspace
-    from ..engine.keyspace.waiting import Waiter
     from ..ticks.tick_runner import TickRunner
 
 __all__ = ["BlockedClient", "ConnectedClient", "Inspected", "Snapshot"]

@@ -10,6 +10,7 @@ from ..arguments import DirectiveValue
 from ..clock import ClockChoice
 from ..engine import Engine
 from ..engine.replication.upstream import Address
+from ..engine.sentinel_commands import sentinel_table
 from ..engine.sentinels import Event, Peer, Sentinel, Watched, reconfigure
 from ..server import LoopChoice
 from .server_groups import GroupedServer, ServerGroup, check_counts
@@ -162,7 +163,7 @@ class Sentinels(ServerGroup[WatchedServer]):
         peer = server.peer
         peer.run_id = engine.run_id
         if server.is_sentinel:
-            engine.watch(Sentinel(self.watched, peer))
+            engine.watch(Sentinel(self.watched, peer), sentinel_table(engine.version))
         else:
             peer.replication = engine.replication
 

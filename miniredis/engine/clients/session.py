@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..clients.notifications import NONE, after_reply
+from ..clients.waiting import Waiter
 from ..declarations.registry import chosen, instead_of
 from ..input import run_input
-from ..keyspace.notifications import NONE, after_reply
-from ..keyspace.waiting import Waiter
 from ..protocol.replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from ..scripts.script_flags import may_write
 from .client_flags import (

@@ -19,9 +19,9 @@ from .topology import Node, Topology
 
 if TYPE_CHECKING:
     from ..clients.session import Session
+    from ..clients.waiting import Waiter
     from ..declarations.registry import Command
     from ..engine import Engine
-    from ..keyspace.waiting import Waiter
     from ..scripts.scripts import RunningScript
 
 __all__ = ["Membership", "check_not_in_cluster", "of_cluster"]

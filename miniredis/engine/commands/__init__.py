@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Final
 
-from ..declarations.registry import REST
+from ..declarations.registry import OTHERS, REST
 
 __all__ = ["FOLDER", "GROUPS"]
 
 FOLDER: Final = __name__
-"""The package that the modules below are named in."""
+"""The package that the modules below are named in, unless a name begins with a dot."""
 
 AT_ONCE: Final = {
     "connections.clients": "connection",
@@ -85,6 +85,10 @@ IN_OTHER_VERSIONS: Final = {
     "strings.valkey_strings": "string",
 }
 
+BEFORE_OTHERS: Final = (".acl.variants", ".versions.older", ".versions.older_checks", ".versions.variants")
+AFTER_OTHERS: Final = ".versions.short_doubles"
+"""What else other versions need, beside this folder. The last one changes what all others declare."""
+
 GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR | IN_OTHER_VERSIONS
 """The group of each module's commands, as COMMAND DOCS names it."""
 
@@ -92,7 +96,7 @@ GROUPS: Final = AT_ONCE | WHEN_ASKED_FOR | IN_OTHER_VERSIONS
 def load(modules: Iterable[str]) -> None:
     """Imports modules, which declare their commands."""
     for name in modules:
-        import_module(f"{FOLDER}.{name}")
+        import_module(f".{name}", FOLDER)
 
 
 def load_the_rest() -> None:
@@ -102,8 +106,9 @@ def load_the_rest() -> None:
 
 def load_other_versions() -> None:
     """Imports the modules of which the default version needs nothing."""
-    load(IN_OTHER_VERSIONS)
+    load((*BEFORE_OTHERS, *IN_OTHER_VERSIONS, AFTER_OTHERS))
 
 
 load(AT_ONCE)
 REST.append(load_the_rest)
+OTHERS.append(load_other_versions)

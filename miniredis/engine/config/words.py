@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Self
 
-from ..keyspace.notifications import LETTERS, shown
+from ..keyspace.events import LETTERS, shown
 from ..numbers.numbers import leading_integer, leading_long, parse_double
 from .kinds import Check, c_string, folded, one_of, read_memory
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from ..protocol.replies import Reply
 from ..versions.version import DEFAULT, Version, versions_in
-
-if TYPE_CHECKING:
-    from ..clients.session import Session
-    from ..protocol.replies import Reply
 
 __all__ = [
     "DECLARED",
     "LOOKUP",
+    "OTHERS",
     "REST",
     "TABLES",
     "Command",
@@ -42,7 +40,8 @@ __all__ = [
     "variant",
 ]
 
-Handler: TypeAlias = "Callable[[Session, list[bytes]], Reply]"
+Handler: TypeAlias = Callable[[Any, list[bytes]], Reply]
+"""Runs a command for a ``Session``, of which the declarations need to know nothing."""
 
 MOST_ARGUMENTS: Final = (1 << 30) - 1
 """More than fit into memory. Python compares integers of up to 30 bits faster."""
@@ -330,15 +329,8 @@ def table_of(version: Version) -> CommandTable:
     """The commands of a version."""
     if version not in TABLES:
         declare_rest()
-        from ..acl import variants as _acl  # noqa: F401
-        from ..commands import load_other_versions
-        from ..versions import older as _older  # noqa: F401  (what the default version needs nothing of)
-        from ..versions import older_checks as _older_checks  # noqa: F401  (on top of both)
-        from ..versions import variants as _variants  # noqa: F401
-
-        load_other_versions()
-        from ..versions import short_doubles as _short_doubles  # noqa: F401  (last: it changes what the others declare)
-
+        for declare in OTHERS:
+            declare()
         TABLES[version] = CommandTable(version)
     return TABLES[version]
 
@@ -496,6 +488,9 @@ def chosen(version: Version, function: Chosen) -> Chosen:
 
 REST: Final[list[Callable[[], None]]] = []
 """Functions that declare the commands of modules that are not loaded yet."""
+
+OTHERS: Final[list[Callable[[], None]]] = []
+"""Functions that declare what only other versions than the default one need."""
 
 
 def declare_rest() -> bool:

@@ -1,1 +1,1 @@
-"""Databases, changes of their keys, and who waits for or hears of them."""
+"""Databases, and changes of their keys."""

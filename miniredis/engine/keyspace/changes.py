@@ -7,9 +7,9 @@ The keyspace reports only observed keys. WATCH is handled first (``keyspace.py``
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
-__all__ = ["ALL_DATABASES", "Change", "Everything", "Listener"]
+__all__ = ["ALL_DATABASES", "Change", "Everything", "Listener", "Watcher"]
 
 ALL_DATABASES: Final = -1
 
@@ -37,6 +37,13 @@ class Change(NamedTuple):
 
 
 Listener: TypeAlias = Callable[[Change], None]
+
+
+class Watcher(Protocol):
+    """A client that watches keys."""
+
+    def watched_key_changed(self) -> None:
+        """Makes its next EXEC run nothing."""
 
 
 class Everything:

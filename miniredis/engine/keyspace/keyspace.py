@@ -14,7 +14,7 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..protocol.errors import WRONG_TYPE, CommandError
 from ..values.expiring_hashes import EXPIRING, ExpiringHash, ValkeyHash
@@ -24,11 +24,7 @@ from ..values.rqueues import RQueue
 from ..values.sets import SetValue
 from ..values.sorted_sets import SortedSet
 from ..values.streams import Stream
-from .changes import ALL_DATABASES, Change, Everything, Listener
-
-if TYPE_CHECKING:
-    from ..clients.session import Session
-    from .waiting import Queue
+from .changes import ALL_DATABASES, Change, Everything, Listener, Watcher
 
 __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplicate"]
 
@@ -236,8 +232,8 @@ class Database:
         self.deadlines: dict[bytes, int] = {}  # when a key expires, in milliseconds of wall time
         self.field_deadlines: dict[bytes, int] = {}  # when the next field of a hash does, or did, or so
         self.used: dict[bytes, int] = {}  # when a key was last used, in the same unit
-        self.watchers: dict[bytes, dict[Session, bool]] = {}  # and whether the key had expired by then
-        self.waiters: dict[bytes, dict[type, Queue]] = {}  # by the type they wait for; for ``Waiting``
+        self.watchers: dict[bytes, dict[Watcher, bool]] = {}  # and whether the key had expired by then
+        self.waiters: dict[bytes, dict[type, Any]] = {}  # queues of ``Waiting``, by the type waited for
         self.observed_keys: Container[bytes] = self.watchers  # the keys whose changes are reported
         self._index: KeyIndex | None = None
 
@@ -520,19 +516,19 @@ class Database:
 
     # WATCH
 
-    def watch(self, key: bytes, session: Session) -> None:
+    def watch(self, key: bytes, watcher: Watcher) -> None:
         """Makes a client's next EXEC fail if the key is modified before it."""
-        self.watchers.setdefault(key, {})[session] = self._holds_expired(key)
+        self.watchers.setdefault(key, {})[watcher] = self._holds_expired(key)
 
-    def unwatch(self, key: bytes, session: Session) -> None:
+    def unwatch(self, key: bytes, watcher: Watcher) -> None:
         """Stops watching a key for a client."""
-        del self.watchers[key][session]
+        del self.watchers[key][watcher]
         if not self.watchers[key]:
             del self.watchers[key]
 
-    def expired_since_watch(self, key: bytes, session: Session) -> bool:
+    def expired_since_watch(self, key: bytes, watcher: Watcher) -> bool:
         """Whether a key has expired that was there when a client began to watch it."""
-        return self._holds_expired(key) and not self.watchers[key][session]
+        return self._holds_expired(key) and not self.watchers[key][watcher]
 
     def _holds_expired(self, key: bytes) -> bool:
         """Whether a key has expired and is still in memory."""
@@ -559,11 +555,11 @@ class Database:
         is_expired = after is not None and after._holds_expired(key)
         is_alive = after is not None and after.is_alive(key)
         watchers = self.watchers[key]
-        for session, was_expired in watchers.items():
+        for watcher, was_expired in watchers.items():
             if is_alive or not (was_missing or was_expired):
-                session.watched_key_changed()
+                watcher.watched_key_changed()
             else:
-                watchers[session] = is_expired
+                watchers[watcher] = is_expired
 
 
 def duplicate(value: Value) -> Value:

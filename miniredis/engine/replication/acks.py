@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from ..clients.waiting import Waiter
     from ..engine import Engine
-    from ..keyspace.waiting import Waiter
     from .replica import Replica
     from .replicas import Replicas
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from .stream_nodes import Limits
-
-if TYPE_CHECKING:
-    from ..config import Config
 
 __all__ = ["Packing"]
 
@@ -32,13 +30,13 @@ class Packing(NamedTuple):
     stream_node: Limits = Limits()
 
     @classmethod
-    def of(cls, config: Config) -> Packing:
-        """The limits that a configuration sets."""
+    def of(cls, integer: Callable[[str], int]) -> Packing:
+        """The limits that directives set, whose values ``integer`` returns."""
         return cls(
-            config.integer("hash-max-listpack-entries"),
-            config.integer("hash-max-listpack-value"),
-            config.integer("set-max-intset-entries"),
-            config.integer("zset-max-listpack-entries"),
-            config.integer("zset-max-listpack-value"),
-            Limits(config.integer("stream-node-max-bytes"), config.integer("stream-node-max-entries")),
+            integer("hash-max-listpack-entries"),
+            integer("hash-max-listpack-value"),
+            integer("set-max-intset-entries"),
+            integer("zset-max-listpack-entries"),
+            integer("zset-max-listpack-value"),
+            Limits(integer("stream-node-max-bytes"), integer("stream-node-max-entries")),
         )

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from ..commands.expiry import too_far
 from ..commands.server.introspection import command_info
 from ..commands.server.watching import slowlog_get
 from ..declarations.registry import DECLARED, Handler, in_versions, instead_of, variant, wrap_in_versions
-from ..keyspace.expiry import too_far
+from ..keyspace.events import LETTERS
 from ..keyspace.keyspace import SORTED_SET, STREAM
-from ..keyspace.notifications import LETTERS
 from ..numbers.numbers import MAX, parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError

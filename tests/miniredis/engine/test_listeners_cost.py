@@ -11,8 +11,9 @@ import pytest
 import miniredis.engine
 from miniredis.engine import Engine, Instant, Session
 from miniredis.engine.clients.client_flags import SPECIAL
+from miniredis.engine.clients.notifications import AFTER_REPLY, BEFORE_TRACKING
 from miniredis.engine.declarations.registry import LOOKUP, commands
-from miniredis.engine.keyspace.notifications import AFTER_REPLY, BEFORE_TRACKING, CLASSES
+from miniredis.engine.keyspace.events import CLASSES
 
 NOW = Instant(1_700_000_000_000_000, 1_000_000)
 SOURCES = Path(miniredis.engine.__file__).parent

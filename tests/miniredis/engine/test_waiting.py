@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from miniredis.engine.clients.waiting import Waiter, Waiting
 from miniredis.engine.keyspace.changes import ALL_DATABASES, Change
 from miniredis.engine.keyspace.keyspace import Keyspace
-from miniredis.engine.keyspace.waiting import Waiter, Waiting
 from miniredis.engine.statistics.statistics import Statistics
 from miniredis.engine.values.streams import Stream
 

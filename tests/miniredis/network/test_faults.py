@@ -11,8 +11,8 @@ import pytest
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
+from miniredis.engine.clients.waiting import Waiter
 from miniredis.engine.declarations.registry import LOOKUP
-from miniredis.engine.keyspace.waiting import Waiter
 from miniredis.ticks.outlets import Outlet
 
 from ...waiting import until

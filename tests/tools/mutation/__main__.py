@@ -21,7 +21,7 @@ from .written import COMPARED, CONVICTED, WRITTEN, clauses_without_mutant
 
 PACKAGES: Final = (
     "miniredis.engine.commands",
-    "miniredis.engine.keyspace.waiting",
+    "miniredis.engine.clients.waiting",
     "pressure.protocol",
     "pressure.kinds",
 )

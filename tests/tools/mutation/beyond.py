@@ -102,10 +102,10 @@ BEYOND_LINES: Final = {
         "miniredis/engine/commands/keys/generic.py",
         "acks.add(session.waiter, offset, as_c_int(wanted))",
     ): _REPLICA,
-    ("miniredis/engine/keyspace/waiting.py", "return effects.record("): _DISK,
-    ("miniredis/engine/keyspace/waiting.py", "if effects is None or command is None:"): _DISK,
+    ("miniredis/engine/clients/waiting.py", "return effects.record("): _DISK,
+    ("miniredis/engine/clients/waiting.py", "if effects is None or command is None:"): _DISK,
     **{
-        ("miniredis/engine/keyspace/waiting.py", line): _FREES
+        ("miniredis/engine/clients/waiting.py", line): _FREES
         for line in ("del queues[waiter.waits_for]", "del waiters[key]")
     },
     **{
@@ -116,7 +116,7 @@ BEYOND_LINES: Final = {
             "if entries and not reading.keeps:",
         )
     },
-    ("miniredis/engine/keyspace/waiting.py", "return tuple(self._blocked)"): _INSIDE,
+    ("miniredis/engine/clients/waiting.py", "return tuple(self._blocked)"): _INSIDE,
     (
         "miniredis/engine/commands/connections/pubsub.py",
         "session.engine.cluster.publish(args[1], args[2])",

@@ -23,7 +23,7 @@ class Equivalent(NamedTuple):
     reason: str
 
 
-WAITING: Final = "miniredis/engine/keyspace/waiting.py"
+WAITING: Final = "miniredis/engine/clients/waiting.py"
 LIFECYCLE: Final = "pressure/protocol/lifecycle.py"
 ROLE: Final = "pressure/protocol/role.py"
 SCRIPTS: Final = "pressure/protocol/scripts.py"

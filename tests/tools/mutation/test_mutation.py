@@ -115,7 +115,7 @@ def test_the_operators_change_python_and_the_lua_in_it(small: str) -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["miniredis/engine/keyspace/waiting.py", "pressure/protocol/lua.py", "pressure/protocol/doctor.py"],
+    ["miniredis/engine/clients/waiting.py", "pressure/protocol/lua.py", "pressure/protocol/doctor.py"],
 )
 def test_generated_mutants_are_python(file: str) -> None:
     for each in mutants_of(file):

@@ -52,7 +52,7 @@ STEPS: Final = (
     ),
     Step(
         "Serve blocked clients",
-        "engine/keyspace/waiting.py",
+        "engine/clients/waiting.py",
         "Who has waited longest comes first.",
         repeated=True,
     ),

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Final
 
 from ...clients.session import Session
+from ...commands.expiry import UNITS
 from ...declarations.registry import DECLARED, Handler, Keys, chosen, command, variant, wrap_in_versions
-from ...keyspace.expiry import UNITS
 from ...keyspace.keyspace import HASH, Database
 from ...numbers.numbers import parse_integer, read_integer
 from ...protocol import errors

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...clients.session import Session
+from ...commands.expiry import UNITS
 from ...declarations.registry import Handler, Keys, in_versions, instead_of
-from ...keyspace.expiry import UNITS
 from ...keyspace.keyspace import HASH
 from ...numbers.numbers import MAX, read_integer
 from ...protocol import errors

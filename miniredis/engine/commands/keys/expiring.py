@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
+from ...commands.expiry import event_of_past, from_argument
 from ...declarations.registry import Keys, chosen, command
-from ...keyspace.expiry import event_of_past, from_argument
 from ...keyspace.keyspace import NO_TOUCH
 from ...protocol import errors
 from ...protocol.errors import CommandError

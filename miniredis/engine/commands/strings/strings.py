@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...clients.session import Session
+from ...commands.expiry import absolute, event_of_past
 from ...declarations.registry import Keys, chosen, command, in_versions
-from ...keyspace.expiry import absolute, event_of_past
 from ...keyspace.keyspace import STRING, Database, StringValue
 from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer

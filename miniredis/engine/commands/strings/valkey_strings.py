@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
+from ...commands.expiry import UNITS, absolute
 from ...declarations.registry import CountedKeys, Keys, command, in_versions
-from ...keyspace.expiry import UNITS, absolute
 from ...keyspace.keyspace import STRING
 from ...numbers.numbers import parse_integer
 from ...protocol import errors

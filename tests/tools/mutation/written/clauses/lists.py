@@ -10,7 +10,7 @@ __all__ = ["LISTS"]
 
 PUSHES: Final = "miniredis/engine/commands/lists/lists.py"
 ELEMENTS: Final = "miniredis/engine/commands/lists/elements.py"
-WAITING: Final = "miniredis/engine/keyspace/waiting.py"
+WAITING: Final = "miniredis/engine/clients/waiting.py"
 NUMBERS: Final = "miniredis/engine/numbers/numbers.py"
 
 LISTS: Final = (

@@ -11,14 +11,14 @@ __all__ = ["SERVERS"]
 SERVERS: Final = (
     Mutant(
         "wakes everybody, and lets luck decide who takes",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "next(iter(queue))",
         '__import__("random").choice(list(queue))',
         ("list.block.fifo", "list.matrix.fifo", "history.waiters"),
     ),
     Mutant(
         "goes on serving clients whose time is over",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "            self.remove(waiter)\n            yield waiter",
         "            self.remove(waiter)\n            yield waiter\n"
         "            waiter.deadline = None\n            self.add(waiter)",
@@ -26,7 +26,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "pops for a client whose time is over, and drops what it popped",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "            self.remove(waiter)\n            yield waiter",
         "            self.remove(waiter)\n"
         "            yield waiter\n"
@@ -39,14 +39,14 @@ SERVERS: Final = (
     ),
     Mutant(
         "serves the key that was ready last first",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "for database, key in ready:",
         "for database, key in reversed(list(ready)):",
         ("list.block.ready-in-order",),
     ),
     Mutant(
         "loses an element whose waiter could not take it",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "        except CommandError as error:\n            reply = error\n",
         "        except CommandError as error:\n"
         "            database.delete(key)\n"
@@ -77,7 +77,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "serves the youngest waiter first",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "next(iter(queue))",
         "next(reversed(queue))",
         (
@@ -90,7 +90,7 @@ SERVERS: Final = (
     ),
     Mutant(
         "serves only one waiter for each push",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "            value = database.lookup_write(key)\n",
         "            value = None\n",
         ("list.block.one-push-many",),

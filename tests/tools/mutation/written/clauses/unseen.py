@@ -12,7 +12,7 @@ from ...model import Mutant
 __all__ = ["UNSEEN"]
 
 LISTS: Final = "miniredis/engine/commands/lists/lists.py"
-WAITING: Final = "miniredis/engine/keyspace/waiting.py"
+WAITING: Final = "miniredis/engine/clients/waiting.py"
 RQUEUES: Final = "miniredis/engine/values/rqueues.py"
 MQ: Final = "miniredis/engine/commands/rqueues/rqueues.py"
 LUA: Final = "pressure/protocol/lua.py"

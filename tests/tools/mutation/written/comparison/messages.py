@@ -68,13 +68,13 @@ MESSAGES: Final = (
     ),
     Mutant(
         "an event comes before the reply to LPUSH",
-        "miniredis/engine/keyspace/notifications.py",
+        "miniredis/engine/clients/notifications.py",
         '    "lpush lpushx": "lpush",',
         '    "lpushx": "lpush",',
     ),
     Mutant(
         "A stands for misses, too",
-        "miniredis/engine/keyspace/notifications.py",
+        "miniredis/engine/clients/notifications.py",
         'letters.replace("A", ALL)',
         'letters.replace("A", ALL + "m")',
         ("recorded.events-keys",),
@@ -112,7 +112,7 @@ MESSAGES: Final = (
     ),
     Mutant(
         "FLUSHALL is told to nobody",
-        "miniredis/engine/keyspace/change_notifier.py",
+        "miniredis/engine/clients/change_notifier.py",
         "                self.tracking.flushed(self.running)\n",
         "                pass\n",
     ),

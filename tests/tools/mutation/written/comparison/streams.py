@@ -65,7 +65,7 @@ STREAMS: Final = (
     ),
     Mutant(
         "who reads for a group waits for a stream that is gone",
-        "miniredis/engine/keyspace/waiting.py",
+        "miniredis/engine/clients/waiting.py",
         "            elif waiter.when_gone is not None:\n",
         "            elif waiter.when_gone is not None and len(waiter.keys) > 1:\n",
         ("recorded.types-waited-for",),

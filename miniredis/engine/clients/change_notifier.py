@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..clients.publishing import Publishing
-from ..clients.tracking import Tracker, Tracking
 from ..config.words import EventClasses
 from .notifications import BEFORE_TRACKING, TRACKED_AS, Notifications
+from .publishing import Publishing
+from .tracking import Tracker, Tracking
 
 if TYPE_CHECKING:
-    from ..clients.session import Session
     from ..config import Config
-    from .changes import Change
-    from .keyspace import Keyspace
+    from ..keyspace.changes import Change
+    from ..keyspace.keyspace import Keyspace
+    from .session import Session
     from .waiting import Waiter
 
 __all__ = ["ChangeNotifier"]

@@ -49,6 +49,6 @@ def scaled(session: Session, command: bytes, number: int, factor: int, relative:
     return when
 
 
-def too_far(session: Session, command: bytes, milliseconds: int, relative: bool) -> int:  # noqa: ARG001
+def too_far(session: Session, command: bytes, milliseconds: int, relative: bool) -> int:
     """Refuses a time that has more than 64 bits."""
     raise CommandError(chosen(session.engine.version, errors.invalid_expire)(command))

@@ -27,17 +27,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..clients.client_flags import LISTENS
+from ..keyspace.changes import ALL_DATABASES, Change
 from ..protocol.errors import CommandError
 from ..protocol.replies import NO_REPLY, NULL_ARRAY
 from ..values.streams import Stream
-from .changes import ALL_DATABASES, Change
+from .client_flags import LISTENS
 
 if TYPE_CHECKING:
-    from ..clients.session import Session
+    from ..keyspace.keyspace import Database
     from ..protocol.replies import Reply
     from ..statistics.statistics import Statistics
-    from .keyspace import Database
+    from .session import Session
 
 __all__ = ["Waiter", "Waiting"]
 
