@@ -177,7 +177,7 @@ class Disk:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BaseException:
             os.close(descriptor)
             raise
         return descriptor

@@ -53,12 +53,16 @@ class Journal:
     ) -> None:
         self._engine, self._log, self._disk = engine, log, disk or Disk()
         self._later = later
-        self._files = Folder(engine.config, self._disk)
-        self.folder = self._files.path
         self._rewriting = Rewriting(engine, log, later, self._disk, self._use_base, start_child)
-        self._increments = Increments(self._files, self._disk, engine.config, self._synced)
         self._failure: OSError | None = None
         self.base_size = 0
+        self._files = Folder(engine.config, self._disk)
+        try:
+            self.folder = self._files.path
+            self._increments = Increments(self._files, self._disk, engine.config, self._synced)
+        except BaseException:
+            self._files.close()
+            raise
 
     # Opening
 

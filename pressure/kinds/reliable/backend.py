@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from pressure.kinds.reliable.lua import Scripts
-from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, Recovery, ReliableKeys
 from pressure.protocol.operation import Command, Operation, Reply
 
 #: Another consumer group: its name, and the id that was delivered to it last.
@@ -74,18 +74,8 @@ class Backend(Protocol):
     ) -> tuple[Command, ...]:
         """The commands to send after ``ack_commands``."""
 
-    def recover(
-        self, keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
-    ) -> Operation[list[Delivered]]:
-        """Redeliver messages of both lanes that have been idle for at least ``idle`` milliseconds.
-
-        Args:
-            keys: Those of the queue.
-            count: How many at most.
-            idle: In milliseconds.
-            seen: The ids that this operation has recovered before, by the key of their lane: not again, even
-                if ``idle`` is 0. The new ones are added.
-        """
+    def recover(self, keys: ReliableKeys, count: int, recovery: Recovery) -> Operation[list[Delivered]]:
+        """Redeliver up to ``count`` messages of both lanes of a queue; adds them to ``recovery.seen``."""
 
     def heartbeat(
         self, keys: ReliableKeys, ids: Sequence[bytes], firsts: Mapping[bytes, bytes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final, Generic
 
@@ -138,6 +139,20 @@ class Pending(Generic[V]):
     message: Delivered[V]
     since: float
     idle: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What one operation recovers.
+
+    Attributes:
+        idle: For how many milliseconds a message must have been idle.
+        seen: By the key of each lane, the ids that it has recovered (for a stream, the last): none of them
+            again, even if ``idle`` is 0.
+    """
+
+    idle: int
+    seen: defaultdict[bytes, list[bytes]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(frozen=True, slots=True)

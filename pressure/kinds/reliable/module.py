@@ -15,7 +15,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.commands import block_ms, execute, now, pairs
 from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import MODULE
-from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, Recovery, ReliableKeys
 from pressure.kinds.reliable.notes import dead_letter, delivered
 from pressure.protocol.commands import check
 from pressure.protocol.numbers import milliseconds_in, number_in
@@ -103,13 +103,11 @@ class Module:
         """See ``Backend``."""
         return ()
 
-    def recover(
-        self, keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
-    ) -> Operation[list[Delivered]]:
+    def recover(self, keys: ReliableKeys, count: int, recovery: Recovery) -> Operation[list[Delivered]]:
         """Recovers from the lane of due messages first."""
-        found = yield from _recover(keys.due, count, idle, seen)
+        found = yield from _recover(keys.due, count, recovery)
         if len(found) < count:
-            more = _recover(keys, count - len(found), idle, seen)
+            more = _recover(keys, count - len(found), recovery)
             found += yield from (with_taken([each.data for each in found], more) if found else more)
         return found
 
@@ -190,11 +188,9 @@ def _looked_up(
     return [_message(*each, *more, at) for each, more in zip(found, beside, strict=True)]
 
 
-def _recover(
-    keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
-) -> Operation[list[Delivered]]:
+def _recover(keys: ReliableKeys, count: int, recovery: Recovery) -> Operation[list[Delivered]]:
     """Recover from one lane; go on while all recovered messages have recent heartbeats."""
-    before = seen.setdefault(keys.queue, [])
+    idle, before = recovery.idle, recovery.seen[keys.queue]
     while True:
         (reply,) = yield from execute((b"MQ.RECOVER", keys.queue, count, idle))
         if not reply:

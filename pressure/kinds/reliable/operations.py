@@ -19,7 +19,7 @@ from pressure.kinds.kind import KindContext
 from pressure.kinds.kind_check import creating, modifying, reading
 from pressure.kinds.reliable.backend import Backend, Other
 from pressure.kinds.reliable.collecting import collect
-from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, ReliableKeys
+from pressure.kinds.reliable.model import DeadLetter, Delivered, Info, Pending, Recovery, ReliableKeys
 from pressure.kinds.reliable.notes import (
     beginning_of,
     by_lane,
@@ -168,10 +168,10 @@ def recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Opera
     message that could not be moved to the dead-letter queue stays pending or is delayed; it is not lost.
     """
     good: list[Delivered] = []
-    seen: dict[bytes, list[bytes]] = {}
+    recovery = Recovery(idle)
     try:
         while len(good) < count:
-            found = yield from with_taken(_datas(good), _recover(ctx, state, count - len(good), idle, seen))
+            found = yield from with_taken(_datas(good), _recover(ctx, state, count - len(good), recovery))
             dead = [each for each in found if state.most is not None and each.deliveries > state.most]
             good += [each for each in found if each not in dead]
             for each in dead:
@@ -187,10 +187,10 @@ def recover(ctx: KindContext, state: QueueState, count: int, idle: int) -> Opera
 
 
 def _recover(
-    ctx: KindContext, state: QueueState, count: int, idle: int, seen: dict[bytes, list[bytes]]
+    ctx: KindContext, state: QueueState, count: int, recovery: Recovery
 ) -> Operation[list[Delivered]]:
     def take(most: int) -> Operation[list[Delivered]]:
-        return state.backend.recover(state.keys, most, idle, seen)
+        return state.backend.recover(state.keys, most, recovery)
 
     return (yield from collect(ctx, count, take, lambda each: each.data))
 

@@ -20,7 +20,7 @@ from pressure.errors import ServerReplyError
 from pressure.kinds.commands import block_ms, execute, now, pairs
 from pressure.kinds.reliable.backend import Other
 from pressure.kinds.reliable.lua import STREAM
-from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, ReliableKeys
+from pressure.kinds.reliable.model import Capabilities, DeadLetter, Delivered, Pending, Recovery, ReliableKeys
 from pressure.kinds.reliable.notes import dead_letter, delivered, encoded
 from pressure.protocol.commands import check
 from pressure.protocol.numbers import count_in
@@ -128,16 +128,15 @@ class Stream:
         ]
         return ((b"XDEL", keys.queue, *gone),) if gone else ()
 
-    def recover(
-        self, keys: ReliableKeys, count: int, idle: int, seen: dict[bytes, list[bytes]]
-    ) -> Operation[list[Delivered]]:
+    def recover(self, keys: ReliableKeys, count: int, recovery: Recovery) -> Operation[list[Delivered]]:
         """XCLAIM takes only messages that are still idle, so two clients never recover the same message.
 
         It goes on behind the last message that it has looked at. The time of the first delivery is stored in
         the message's note, since the claim overwrites it.
         """
         lanes = (keys.due, keys)
-        starts = [b"(" + seen[lane.queue][-1] if lane.queue in seen else b"-" for lane in lanes]
+        idle, seen = recovery.idle, recovery.seen
+        starts = [b"(" + seen[lane.queue][-1] if seen[lane.queue] else b"-" for lane in lanes]
         looks = (
             (b"XPENDING", lane.queue, lane.group, b"IDLE", idle, start, b"+", count)
             for lane, start in zip(lanes, starts, strict=True)
@@ -148,7 +147,7 @@ class Stream:
         for lane, reply in zip(lanes, replies, strict=True):
             pending = ([] if is_missing(reply) else check([reply])[0])[: count - len(found)]
             if pending:
-                seen.setdefault(lane.queue, []).extend(bytes(each[0]) for each in pending)
+                seen[lane.queue] = [bytes(pending[-1][0])]  # the ids rise
                 claim = _claim(lane, pending, idle, at)
                 found += yield from (with_taken([each.data for each in found], claim) if found else claim)
         return found

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
 from miniredis.engine.rdb.reader import FileReader
 from miniredis.logs import ServerLog
-from miniredis.persistence import rewriting
+from miniredis.persistence import journal, rewriting
 from miniredis.persistence.child import Child, ChildProgress
 from miniredis.persistence.disk import Disk
 from miniredis.persistence.folder import Folder
@@ -425,6 +426,23 @@ def test_a_clock_that_is_set_back_loses_nothing_and_the_ids_of_a_stream_go_on() 
     assert again.ask("MGET", "k") == b"*1\r\n$1\r\nv\r\n"
     assert again.ask("XLEN", "s") == b":2\r\n"
     assert again.ask("LRANGE", "l", 0, -1) == b"*1\r\n$1\r\n1\r\n"
+
+
+def test_a_journal_that_is_not_made_for_lack_of_memory_gives_its_folder_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def has_no_memory(*_: object) -> None:
+        raise MemoryError
+
+    def open_journal() -> Journal:
+        return Journal(engine, ServerLog(engine.config), lambda _: None)
+
+    engine = Engine(Config({"appendonly": "yes", "dir": str(tmp_path)}), NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "Increments", has_no_memory)
+        with pytest.raises(MemoryError):
+            open_journal()
+    open_journal().close()
 
 
 # Files that are wrong

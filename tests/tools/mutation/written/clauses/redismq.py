@@ -50,7 +50,7 @@ REDISMQ: Final = (
     Mutant("delivers again where nothing is left", POPPING, "    return found, None if first is None else float(first) / 1000 - at\n", "    if not found:\n        found = yield from state.backend.recover(state.keys, most, 0, {})\n    return found, None if first is None else float(first) / 1000 - at\n", ("reliable.pop-empty",)),
     Mutant("sees too few messages where it begins behind the first", STREAM, '"COUNT", start + count)', '"COUNT", count)', ("reliable.inspect",)),
     Mutant("recovers what another client has recovered in the meantime", STREAM, "keys.group, CONSUMER, idle, *times)", "keys.group, CONSUMER, 0, *times)", ("reliable.recover",)),
-    Mutant("recovers what was delivered just now", OPERATIONS, "state.backend.recover(state.keys, most, idle, seen)", "state.backend.recover(state.keys, most, 0, seen)", ("reliable.recover",)),
+    Mutant("recovers what was delivered just now", OPERATIONS, "state.backend.recover(state.keys, most, recovery)", "state.backend.recover(state.keys, most, Recovery(0, recovery.seen))", ("reliable.recover",)),
     Mutant("counts the undelivered as delivered", OPERATIONS, "Info(last, undelivered + waiting, delivered + taken,", "Info(last, delivered + taken, undelivered + waiting,", ("reliable.info",)),
     Mutant("loses a message that is to be retried at once", LUA, "redis.call('ZADD', delayed, now + delay, member)\n", "if delay ~= '0' then redis.call('ZADD', delayed, now + delay, member) end\n", ("reliable.never-lost",)),
     Mutant("delivers once more than it may", OPERATIONS, "each.deliveries > state.most]", "each.deliveries > state.most + 1]", ("reliable.dead",)),
