@@ -35,6 +35,7 @@ class Syncer:
         error: why it failed the last time; None if it did not.
         has_failed: it failed once: the system may have forgotten what it could not write.
         is_syncing: it waits for the disk now.
+        synced: the offset up to which the file is on the disk, as ``ask`` was told; -1 if none is.
     """
 
     def __init__(self, file: File, when_done: Callable[[], None]) -> None:
@@ -45,9 +46,11 @@ class Syncer:
         self._thread: threading.Thread | None = None
         self.error: OSError | None = None
         self.is_syncing = self.has_failed = False
+        self._written = self._asked_for = self.synced = -1
 
-    def ask(self) -> None:
-        """Something was written; the thread begins with the first time."""
+    def ask(self, offset: int = 0) -> None:
+        """Something was written, up to an offset; the thread begins with the first time."""
+        self._written = offset
         if self._is_dirty:  # the thread will clear that before it next asks the disk, for this, too
             return
         with self._change:
@@ -73,7 +76,7 @@ class Syncer:
                 self.error, self.has_failed = error, True
                 self._is_dirty = True  # again in a second: while writes are refused, nobody else asks
             else:
-                self.error = None
+                self.error, self.synced = None, self._asked_for
             self.is_syncing = False
             self._when_done()
 
@@ -84,6 +87,7 @@ class Syncer:
             self._change.wait_for(lambda: self._is_dirty or self._is_closed)
             self._change.wait_for(lambda: self._is_closed, next_time - Machine.monotonic())
             self.is_syncing, self._is_dirty = not self._is_closed, False
+            self._asked_for = self._written
             return not self._is_closed
 
 
@@ -94,6 +98,7 @@ class AppendOnlyFile:
         file: open, at its end.
         policy: tells the value of ``appendfsync``.
         when_synced: called on a thread of its own when the disk, asked once in a second, is done.
+        offset: of the data that are on the disk before the file begins.
 
     Attributes:
         error: why the last write failed; None if it did not. It is tried again with the next one.
@@ -101,8 +106,11 @@ class AppendOnlyFile:
         delays: how often a write came although the disk was slow.
     """
 
-    def __init__(self, file: File, policy: Callable[[], str], when_synced: Callable[[], None]) -> None:
+    def __init__(
+        self, file: File, policy: Callable[[], str], when_synced: Callable[[], None], offset: int = 0
+    ) -> None:
         self._file = file
+        self._written = self._synced = offset
         self._policy = policy
         self._syncer = Syncer(file, when_synced)
         self._whole = file.size  # up to here it holds whole writes
@@ -131,8 +139,22 @@ class AppendOnlyFile:
         """Whether the thread waits for the disk."""
         return self._syncer.is_syncing
 
-    def write(self, data: bytes) -> None:
+    @property
+    def synced(self) -> int:
+        """The offset up to which the effects are on the disk."""
+        return max(self._synced, self._syncer.synced)
+
+    def is_up_to(self, offset: int) -> None:
+        """No effect up to an offset is missing here: those behind the last one are no part of the file."""
+        if self.synced >= self._written and self._policy() != "no":
+            self._written = self._synced = offset
+
+    def write(self, data: bytes, offset: int = 0) -> None:
         """Writes some effects, and what could not be written before.
+
+        Args:
+            data: the effects.
+            offset: up to which they reach.
 
         Raises:
             OSError: they are not durable, and ``always`` says that they must be.
@@ -144,15 +166,17 @@ class AppendOnlyFile:
         self._delayed_since = None
         try:
             self._write_pending()
+            self._written = offset
             if policy == "always":
                 self._file.sync()
+                self._synced = offset
         except OSError as error:
             if policy == "always":
                 raise
             self._write_error = error
             return
         if policy == "everysec":
-            self._syncer.ask()
+            self._syncer.ask(offset)
 
     def _is_slow(self) -> bool:
         """Whether a write would wait for the disk, and can come a little later."""

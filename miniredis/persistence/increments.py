@@ -26,14 +26,22 @@ class Increments:
         disk: where it is.
         config: says when what is written is made durable.
         when_synced: called on a thread of its own when the disk, asked once in a second, is done.
+        offset: tells up to which offset there are effects.
 
     Attributes:
         last: the one that is written; None before there is one.
         size_before: bytes of the files before it.
     """
 
-    def __init__(self, files: Folder, disk: Disk, config: Config, when_synced: Callable[[], None]) -> None:
-        self._files, self._disk = files, disk
+    def __init__(
+        self,
+        files: Folder,
+        disk: Disk,
+        config: Config,
+        when_synced: Callable[[], None],
+        offset: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._files, self._disk, self._offset = files, disk, offset
         self._policy, self._when_synced = lambda: config["appendfsync"], when_synced
         self._unnamed: Path | None = None
         self._count = 0  # of those that were unnamed at first
@@ -57,9 +65,14 @@ class Increments:
         """Whether the disk may lack what it was asked for when it failed, and no base has that by now."""
         return self._one_lacks_something or self.file.may_lack_something
 
+    @property
+    def synced(self) -> int:
+        """The offset up to which a start would find all on the disk; -1 if it would not find any of it."""
+        return -1 if self.awaits_base or self.may_lack_something else self.file.synced
+
     def _use(self, file: File) -> None:
         self._one_lacks_something = self.last is not None and self.may_lack_something
-        self.last = AppendOnlyFile(file, self._policy, self._when_synced)
+        self.last = AppendOnlyFile(file, self._policy, self._when_synced, self._offset())
 
     def open(self, manifest: Manifest) -> Manifest:
         """Opens the last one that a manifest names, or makes the first one; returns the manifest with it."""

@@ -54,12 +54,15 @@ class Journal:
         self._engine, self._log, self._disk = engine, log, disk or Disk()
         self._later = later
         self._rewriting = Rewriting(engine, log, later, self._disk, self._use_base, start_child)
+        self._history, self._acks = engine.replication.history, engine.replication.replicas.acks
         self._failure: OSError | None = None
         self.base_size = 0
         self._files = Folder(engine.config, self._disk)
         try:
             self.folder = self._files.path
-            self._increments = Increments(self._files, self._disk, engine.config, self._synced)
+            self._increments = Increments(
+                self._files, self._disk, engine.config, self._synced, lambda: self._history.offset
+            )
         except BaseException:
             self._files.close()
             raise
@@ -154,7 +157,11 @@ class Journal:
     def _append(self, effects: bytes) -> None:
         file = self._increments.file
         if effects or file.pending:
-            file.write(effects)
+            file.write(effects, self._history.offset)
+        else:
+            file.is_up_to(self._history.offset)
+        if self._acks.note_synced(self._increments.synced):
+            self._later(self._acks.look)
         self._engine.conditions.fail_disk(file.error)
 
     def begin_again(self) -> None:

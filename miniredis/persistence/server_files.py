@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final
 
+from ..engine.replication.acks import NOTHING
 from .damage import DamagedFileError
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ class ServerFiles:
         self._keep_in(None)
         self._engine.recording.stop()
         self._engine.conditions.fail_disk(None)
+        acks = self._engine.replication.replicas.acks
+        if acks.note_synced(NOTHING):
+            acks.look()
 
     def _keep_in(self, journal: Journal | BaseWriter | None) -> None:
         self.journal = journal

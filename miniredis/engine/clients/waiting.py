@@ -263,9 +263,11 @@ def serve(waiter: Waiter, database: Database, key: bytes, value: Any) -> Reply:
     try:
         if effects is None or command is None:
             return waiter.serve(database, key, value)
-        return effects.record(
+        reply = effects.record(
             waiter.session, command, waiter.args, lambda *_: waiter.serve(database, key, value)
         )
+        waiter.session.reached = waiter.session.engine.replication.history.offset
+        return reply
     finally:
         if command is not None and command.name in UNCOUNTED:
             database.keyspace.changes = changes

@@ -80,6 +80,7 @@ WHEN_ASKED_FOR: Final = {
 IN_OTHER_VERSIONS: Final = {
     "hashes.field_expiry": "hash",
     "hashes.valkey_fields": "hash",
+    "replication.waitaof": "generic",
     "scripting.valkey_scripts": "scripting",
     "strings.stralgo": "string",
     "strings.valkey_strings": "string",

@@ -7,12 +7,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .effects import EffectLog, EffectReader, Effects
+from ..declarations.registry import chosen, instead_of
+from .effects import Effect, EffectLog, EffectReader, Effects
 
 if TYPE_CHECKING:
     from ..engine import Engine
+    from ..replication.history import History
 
 __all__ = ["EffectReaders"]
+
+
+class EffectCounter(EffectReader):
+    """Counts effects in a history while nobody counts its bytes, so that each has an offset.
+
+    Args:
+        history: whose offset rises.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        super().__init__(self._count)
+
+    def _count(self, _: Effect) -> None:
+        self._history.offset += not self._history.is_kept
+
+    def select(self, database: int) -> None:
+        """The database of an effect is no effect of its own."""
+        self.selected = database
+
+
+def counters(engine: Engine) -> tuple[EffectReader, ...]:  # noqa: ARG001
+    """Who counts the effects that the append-only file gets."""
+    return ()
+
+
+@instead_of(counters, "7.2+")
+def counts_effects(engine: Engine) -> tuple[EffectReader, ...]:
+    """WAITAOF waits for an offset, also where there are no replicas."""
+    return (EffectCounter(engine.replication.history),)
 
 
 class EffectReaders:
@@ -26,6 +58,7 @@ class EffectReaders:
         self._engine = engine
         self._effects = Effects(engine.keyspace, engine.version)
         self._log = EffectLog()
+        self._of_file: tuple[EffectReader, ...] = ()
 
     def add_reader(self, reader: EffectReader) -> None:
         """Tells a reader from now on what commands do."""
@@ -42,7 +75,9 @@ class EffectReaders:
 
     def start(self) -> None:
         """Collects effects from now on, for ``take``."""
-        self.add_reader(self._log)
+        self._of_file = self._of_file or (self._log, *chosen(self._engine.version, counters)(self._engine))
+        for reader in self._of_file:
+            self.add_reader(reader)
 
     def name_database(self) -> None:
         """The next effect begins a file of its own: it says first which database it is for."""
@@ -54,6 +89,7 @@ class EffectReaders:
 
     def stop(self) -> None:
         """Collects no more, and forgets what was not taken."""
-        self.remove_reader(self._log)
+        for reader in self._of_file:
+            self.remove_reader(reader)
         self.name_database()
         self._log.take()

@@ -654,6 +654,13 @@ WAIT_ON_REPLICA = (
     b"configured to be writable (which is not the default) writes to replicas are just local and are not "
     b"propagated."
 )
+
+WAITAOF_ON_REPLICA = (
+    b"ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are just "
+    b"local and are not propagated."
+)
+
+WAITAOF_WITHOUT_FILE = b"ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
 NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
 SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
 

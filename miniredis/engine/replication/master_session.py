@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..clients.client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
 from ..clients.session import Session
+from ..declarations.registry import chosen, instead_of
 from ..effects.replay import NEVER
 from ..protocol.replies import pack
 from ..protocol.requests import FastParser, RequestParser, size_of
+from .acks import NOTHING
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -18,6 +20,17 @@ __all__ = ["MasterSession"]
 
 LONGEST: Final = 1 << 62
 """No argument is too long: the master has taken it."""
+
+
+def acknowledged(offset: int, synced: int) -> tuple[bytes, ...]:  # noqa: ARG001
+    """What a replica says of the offset up to which it has applied the stream."""
+    return b"ACK", b"%d" % offset
+
+
+@instead_of(acknowledged, "7.2+")
+def acknowledged_with_disk(offset: int, synced: int) -> tuple[bytes, ...]:
+    """The same, and up to where it has the stream on its disk if it keeps a file."""
+    return b"ACK", b"%d" % offset, *((b"FACK", b"%d" % synced) if synced != NOTHING else ())
 
 
 class MasterSession(Session):
@@ -92,7 +105,8 @@ class MasterSession(Session):
         if not self.is_counted:
             return b""
         offset = self.applied if before is None else self.position_before(before)
-        return pack((b"REPLCONF", b"ACK", b"%d" % offset))
+        words = chosen(self.engine.version, acknowledged)
+        return pack((b"REPLCONF", *words(offset, self.engine.replication.replicas.acks.synced_here)))
 
     # Its bytes
 

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from ..protocol.replies import Output
+from .acks import NOTHING
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -65,6 +66,7 @@ class Replica:
         is_snapshot_all: it wants the snapshot only, and no stream.
         acknowledges: whether it tells its offset; a client that said SYNC does not.
         offset: up to which it has acknowledged the stream.
+        synced: up to which it has the stream on its disk.
         heard_at: when it did so last, in seconds since the server's start.
         start: the offset of the snapshot that it gets.
         kept: the stream behind that snapshot, while it is being written.
@@ -73,7 +75,7 @@ class Replica:
 
     __slots__ = (
         "acknowledges", "announced_address", "heard_at", "is_snapshot_all", "kept", "knows_names",
-        "leaves_out", "offset", "port", "session", "size", "start", "state",
+        "leaves_out", "offset", "port", "session", "size", "start", "state", "synced",
     )  # fmt: skip
 
     def __init__(self, session: Session) -> None:
@@ -86,6 +88,7 @@ class Replica:
         self.is_snapshot_all = False
         self.acknowledges = True
         self.offset = self.heard_at = self.start = self.size = 0
+        self.synced = NOTHING
         self.kept: list[bytes] = []
 
     @property

@@ -18,7 +18,7 @@ from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..values.entry_ranges import read_members, read_scores
 from ..values.stream_nodes import wrapped
-from .variants import OLD, old_unknown_subcommand, reworded
+from .variants import OLD, always, old_unknown_subcommand, reworded
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -30,10 +30,6 @@ NO_INPUT_KEY: Final = b"ERR at least 1 input key is needed for "
 BAD_PROTOCOL: Final = b"NOPROTO unsupported protocol version"
 BAD_DB: Final = b"ERR invalid DB index"
 BAD_GEOADD: Final = errors.SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... "
-
-
-def always(text: bytes) -> Callable[[list[bytes]], bytes]:
-    return lambda _: text
 
 
 def unless_integer(text: bytes, at: int) -> Callable[[list[bytes]], bytes]:

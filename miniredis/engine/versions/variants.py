@@ -236,6 +236,10 @@ def reworded(versions: str, names: str, words: dict[bytes, Callable[[list[bytes]
     wrap_in_versions(versions, names, saying)
 
 
+def always(text: bytes) -> Callable[[list[bytes]], bytes]:
+    return lambda _: text
+
+
 def timeout_at(place: int) -> Callable[[list[bytes]], bytes]:
     """What is said of a timeout: 7.0 takes one that is too large for a negative one."""
     return lambda args: TIMEOUT_NEGATIVE if args[place].startswith(b"-") else TIMEOUT_OUT_OF_RANGE
@@ -279,14 +283,13 @@ reworded(
     {CLIENT_ID_NOT_POSITIVE: lambda args: SYNTAX if no_number_after(args, b"ID") else CLIENT_ID_NOT_POSITIVE},
 )
 reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
-reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: lambda _: NO_MATCHING_SCRIPT})
-for name in ("mset", "msetnx"):
-    text = {wrong_arity_of(name.encode()): lambda _: b"ERR wrong number of arguments for MSET"}
-    reworded(OLD, name, text)
+reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: always(NO_MATCHING_SCRIPT)})
+for name, word in (("mset", b"MSET"), ("msetnx", b"MSET"), ("xadd", b"XADD")):
+    reworded(OLD, name, {wrong_arity_of(name.encode()): always(b"ERR wrong number of arguments for " + word)})
 reworded(
     OLD,
     "geodist georadius georadius_ro georadiusbymember georadiusbymember_ro geosearch geosearchstore",
-    {UNIT: lambda _: b"ERR unsupported unit provided. please use m, km, ft, mi"},
+    {UNIT: always(b"ERR unsupported unit provided. please use m, km, ft, mi")},
 )
 
 

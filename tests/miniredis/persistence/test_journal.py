@@ -38,12 +38,12 @@ class Server:
         acknowledged: the numbers that were pushed and answered.
     """
 
-    def __init__(self, disk: Disk, now: Instant = NOW, **directives: Any) -> None:
+    def __init__(self, disk: Disk, now: Instant = NOW, version: str = "7.0", **directives: Any) -> None:
         given = {"appendonly": "yes", "appendfsync": "always"} | {
             name.replace("_", "-"): value for name, value in directives.items()
         }
         self.now = now
-        self.engine = Engine(Config(given), now)
+        self.engine = Engine(Config(given, version=version), now)
         self.engine.move_into(self.engine.environment._replace(new_interpreter=new_interpreter))
         self.later: list[Callable[[], object]] = []
         self.journal = Journal(

@@ -43,9 +43,10 @@ class Snapshots:
 class Master:
     """An engine, and what its clients say and hear."""
 
-    def __init__(self, snapshots: Snapshots | None = None, **directives: str) -> None:
+    def __init__(self, snapshots: Snapshots | None = None, version: str = "7.0", **directives: str) -> None:
         self.time = 0
-        config = Config({name.replace("_", "-"): value for name, value in directives.items()})
+        given = {name.replace("_", "-"): value for name, value in directives.items()}
+        config = Config(given, version=version)
         begin = None if snapshots is None else snapshots.begin
         self.engine = Engine(config, self.now, environment=Environment(begin_snapshot=begin))
         self.writer = self.connect()

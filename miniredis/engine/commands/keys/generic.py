@@ -13,6 +13,7 @@ from ...numbers.numbers import read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Encoded, Reply, status
+from ...replication.acks import AwaitedAck
 from ..connections.connection import database, read_index
 
 EVERYWHERE: Final = "request_policy:all_shards response_policy:agg_min"
@@ -253,5 +254,7 @@ def wait(session: Session, args: list[bytes]) -> Reply:
         return reached
     waits = session.block((), type(None), serve_nobody, timeout, when_over=reached)
     assert session.waiter is not None
-    acks.add(session.waiter, offset, as_c_int(wanted))
+    acks.add(
+        session.waiter, AwaitedAck(lambda: acks.reached(offset), lambda count: count >= as_c_int(wanted))
+    )
     return waits

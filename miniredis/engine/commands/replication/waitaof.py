@@ -1,0 +1,53 @@
+"""WAITAOF: waits until the append-only files of this server and of its replicas are on their disks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...clients.session import Session, serve_nobody
+from ...declarations.registry import command
+from ...numbers.numbers import MAX, read_milliseconds, read_range
+from ...protocol import errors
+from ...protocol.errors import CommandError
+from ...protocol.replies import Reply
+from ...replication.acks import AwaitedAck
+
+LOCAL: Final = errors.outside(0, 1)
+
+
+@command(
+    "WAITAOF",
+    4,
+    "blocking",
+    acl="connection",
+    tips="request_policy:all_shards response_policy:agg_min",
+    since="7.2.0",
+    syntax="numlocal:integer numreplicas:integer timeout:integer",
+)
+def waitaof(session: Session, args: list[bytes]) -> Reply:
+    """Waits until the writes of this client are on the disk, here and of some replicas; returns how many."""
+    engine, offset = session.engine, session.reached
+    local = read_range(args[1], 0, 1, LOCAL)
+    replicas = read_range(args[2], 0, MAX, errors.NOT_POSITIVE)
+    timeout = read_milliseconds(args[3])
+    if (timeout or 0) > MAX - engine.now.milliseconds:
+        raise CommandError(errors.TIMEOUT_OUT_OF_RANGE)
+    if engine.replication.upstream.address is not None:
+        raise CommandError(errors.WAITAOF_ON_REPLICA)
+    acks = engine.replication.replicas.acks
+
+    def reached() -> list[int]:
+        if local and engine.config["appendonly"] != "yes":
+            raise CommandError(errors.WAITAOF_WITHOUT_FILE)
+        return [int(acks.synced_here >= offset), acks.synced(offset)]
+
+    def suffices(counts: list[int]) -> bool:
+        return counts[0] >= local and counts[1] >= replicas
+
+    counts = reached()
+    if suffices(counts) or not session.may_block:
+        return counts
+    waits = session.block((), type(None), serve_nobody, timeout, when_over=counts)
+    assert session.waiter is not None
+    acks.add(session.waiter, AwaitedAck(reached, suffices))
+    return waits
