@@ -45,7 +45,7 @@ for versions, names, words in (
     ("6.0", "lpos", {errors.COUNT_NEGATIVE: lambda args: negative(args, b"COUNT")}),
     ("6.0", "script|debug", {errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
     ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: always(BAD_PROTOCOL)}),
-    ("6.0", "select", {errors.NOT_AN_INTEGER: always(BAD_DB)}),
+    ("6.0", "select", {INDEX[0]: always(BAD_DB), INDEX[1]: always(errors.DB_INDEX)}),
     ("6.0", "move", dict.fromkeys(INDEX, always(errors.INDEX_OUT_OF_RANGE))),
     ("6.0", "geoadd", {errors.SYNTAX: always(BAD_GEOADD)}),
     ("6.0", "spop", {errors.NOT_POSITIVE: unless_integer(errors.INDEX_OUT_OF_RANGE, 2)}),

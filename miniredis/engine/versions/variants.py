@@ -133,6 +133,7 @@ for versions, names, changes in (
     ("7.2+", "scan", {"tips": tips("special")}),
     ("7.2+", "zrank zrevrank", {"arity": -3}),
     ("7.4+ valkey-8.1+", "sinterstore", {"keys": (Keys(1, "OW update"), Keys(2, "RO access", last=-1))}),
+    ("7.2", "waitaof", {"flags": "-blocking +noscript"}),
     ("7.4+ valkey-8.1+", "wait", {"flags": "+blocking"}),
     ("8.0", "georadius", {"keys": radius(6, "OW update incomplete", LAST_WINS)}),
     ("8.0", "georadiusbymember", {"keys": radius(5, "OW update incomplete", LAST_WINS)}),
