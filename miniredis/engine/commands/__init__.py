@@ -30,8 +30,8 @@ AT_ONCE: Final = {
 }
 
 WHEN_ASKED_FOR: Final = {
+    "cluster.cluster": "cluster",  # declares the container of the next
     "cluster.changes": "cluster",
-    "cluster.cluster": "cluster",
     "connections.pubsub": "pubsub",
     "connections.tracking": "connection",
     "geo.geo": "geo",

@@ -416,6 +416,8 @@ def container(
 def register(declared: Command) -> None:
     before = DECLARED.get(declared.name)
     assert before is None or before.docs == declared.docs, f"{declared.name!r} is declared twice"
+    container, _, part = declared.name.partition(b"|")
+    assert not part or container in DECLARED, f"{declared.name!r} is declared before its container"
     DECLARED[declared.name] = declared
     for table in TABLES.values():
         table.take(declared)
