@@ -148,7 +148,7 @@ def expect_passed(folder: Path, *examples: Block) -> None:
 
 @pytest.mark.parametrize("block", [example(each) for each in PYTHON if is_ours(each)])
 def test_an_example_of_engine_code_is_in_the_engine(block: Block) -> None:
-    modules = (ROOT / "miniredis" / "engine" / "commands").glob("*.py")
+    modules = (ROOT / "miniredis" / "engine" / "commands").rglob("*.py")
     assert any(f"\n{block.code}" in module.read_text() for module in modules)
 
 
