@@ -101,6 +101,8 @@ class PollLoop:
             return False
         runner, sources = self._runner, self._sources
         with runner.lock:
+            if runner.before_tick is not None:
+                runner.before_tick()
             now = runner.clock.now()
             runner.in_tick = True
             try:

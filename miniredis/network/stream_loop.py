@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from ..engine.clients.client_flags import REPLICA
 from ..engine.clients.output_limits import FREE
 from ..engine.protocol.requests import READ_SIZE
 from ..engine.protocol.unsent import SENT_AT_ONCE, Unsent
@@ -257,6 +258,8 @@ class StreamConnection:
         if session.closing and not session.connected and not data:
             self.hang_up()
         else:
+            if session.flags & REPLICA:  # before clients are answered
+                self.send_at_once()
             self._runner.call_soon(self._wake)
 
     @property

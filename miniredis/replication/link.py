@@ -4,10 +4,16 @@
 ``open``, ``send`` and ``close`` in the middle of a tick, on any thread, with the lock of the ``TickRunner``
 held; the task does what they ask for as soon as it runs. The engine is told nothing of a connection that it
 has closed meanwhile.
+
+Each tick begins with what has arrived of the master's stream (``read_arrived``): a master sends that before
+it replies to the client that wrote, so whoever has the reply finds the write at a replica, too. Therefore any
+thread may read the socket, but only with the lock held: else one part of the stream could overtake another.
 """
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -21,6 +27,7 @@ from ..ticks.tick_runner import TickRunner
 
 if TYPE_CHECKING:
     from ..engine import Instant
+    from ..engine.replication.upstream import Upstream
 
 __all__ = ["MasterLink"]
 
@@ -40,12 +47,16 @@ class MasterLink:
         self._target: tuple[str, int] | None = None
         self._number = 0  # of the connection that is wanted
         self._unsent = bytearray()
-        self._stream: trio.SocketStream | None = None
+        self._socket: socket.socket | None = None  # of the connection at hand
         self._scope = trio.CancelScope()  # of the connection at hand
         self._wanted = trio.Event()
         self._has_unsent = trio.Event()
         engine = runner.engine
         engine.environment = engine.environment._replace(link=self)
+
+    @property
+    def _upstream(self) -> Upstream:
+        return self._runner.engine.replication.upstream
 
     # What the engine asks for
 
@@ -85,7 +96,7 @@ class MasterLink:
     async def run(self) -> None:
         """Serves the engine until it is cancelled."""
         leave_to_parent_on_fork(self)
-        self._tick(lambda: self._runner.engine.replication.upstream.resume)
+        self._tick(lambda: self._upstream.resume)
         while True:
             await self._wanted.wait()
             self._wanted = trio.Event()
@@ -95,60 +106,84 @@ class MasterLink:
 
     def stop(self) -> None:
         """Ends the connection: the server stops."""
-        self._tick(lambda: self._runner.engine.replication.upstream.stop)
+        self._tick(lambda: self._upstream.stop)
 
     async def _talk(self, target: tuple[str, int], number: int) -> None:
-        link = self._runner.engine.replication.upstream.link
+        link = self._upstream.link
         tell = partial(self._tell, number)
         self._has_unsent = trio.Event()
         try:
-            self._stream = stream = await trio.open_tcp_stream(*target)
+            stream = await trio.open_tcp_stream(*target)
         except (OSError, UnicodeError) as error:  # UnicodeError: no host can have that name
             tell(link.lost, str(error))
             return
-        try:
-            host, port = stream.socket.getsockname()[:2]
-            tell(link.connected, f"{host}:{port}", stream.socket.fileno())
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._send_all, stream)
-                tell(link.lost, await self._receive_all(stream, tell))
-                nursery.cancel_scope.cancel()
-        finally:
-            self._stream = None
-            stream.socket.close()
+        with socket.socket(fileno=stream.socket.detach()) as plain:
+            plain.setblocking(False)
+            self._socket = plain
+            self._runner.before_tick = partial(self.read_arrived, plain, tell)
+            try:
+                host, port = plain.getsockname()[:2]
+                tell(link.connected, f"{host}:{port}", plain.fileno())
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._send_all, plain)
+                    tell(link.lost, await self._receive_all(plain, tell))
+                    nursery.cancel_scope.cancel()
+            finally:
+                with self._runner.lock:  # no other thread reads the socket when it is closed
+                    self._runner.before_tick = None
 
-    async def _receive_all(self, stream: trio.SocketStream, tell: Callable[..., None]) -> str:
+    async def _receive_all(self, plain: socket.socket, tell: Callable[..., None]) -> str:
         """Hands over what the master sends; returns why there is no more."""
         try:
-            while data := await stream.receive_some(READ_SIZE):
-                tell(self._runner.engine.replication.upstream.link.receive, data)
+            while self._receive(plain, tell) != b"":
                 while self._is_loading:
                     tell(self._load)
                     await trio.lowlevel.checkpoint()
-        except trio.BrokenResourceError as error:
-            return str(error.__cause__ or error)
+                await trio.lowlevel.wait_readable(plain)
+        except OSError as error:
+            return str(error)
         return CLOSED
+
+    def _receive(self, plain: socket.socket, tell: Callable[..., None]) -> bytes | None:
+        """Hands over what has arrived; returns that: None if it is nothing, no bytes at the end."""
+        with self._runner.lock:
+            try:
+                data = plain.recv(READ_SIZE)
+            except (BlockingIOError, InterruptedError):
+                return None
+            if data:
+                tell(self._upstream.link.receive, data)
+            return data
+
+    def read_arrived(self, plain: socket.socket, tell: Callable[..., None]) -> None:
+        """Before a tick: applies what has arrived of the stream. All else is left to the task."""
+        if self._upstream.link.session is not None:
+            with contextlib.suppress(OSError):  # which the task finds out, too
+                self._receive(plain, tell)
 
     def _load(self) -> None:
         """Loads what has come for a moment; then clients are answered."""
         until = Machine.monotonic() + SLICE
-        while self._runner.engine.replication.upstream.link.load() and Machine.monotonic() < until:
+        while self._upstream.link.load() and Machine.monotonic() < until:
             pass
 
     @property
     def _is_loading(self) -> bool:
-        return self._runner.engine.replication.upstream.link.is_loading
+        return self._upstream.link.is_loading
 
-    async def _send_all(self, stream: trio.SocketStream) -> None:
+    async def _send_all(self, plain: socket.socket) -> None:
         while True:
             await self._has_unsent.wait()
             self._has_unsent = trio.Event()
-            data = bytes(self._unsent)
-            self._unsent.clear()
-            try:
-                await stream.send_all(data)
-            except trio.BrokenResourceError:
-                return  # the reader finds that out, too, and tells of it
+            while self._unsent:
+                await trio.lowlevel.wait_writable(plain)
+                with self._runner.lock:
+                    try:
+                        del self._unsent[: plain.send(self._unsent)]
+                    except (BlockingIOError, InterruptedError):
+                        pass
+                    except OSError:
+                        return  # the reader finds that out, too, and tells of it
 
     def _tell(self, number: int, tell: Callable[..., None], *about: object) -> None:
         """Tells the engine of a connection, in a tick of its own."""
@@ -164,5 +199,5 @@ class MasterLink:
 
     def leave_to_parent(self) -> None:
         """In a forked child: closes its copy of the connection, which the parent keeps."""
-        if self._stream is not None:
-            close_copy(self._stream.socket)
+        if self._socket is not None:
+            close_copy(self._socket)

@@ -82,6 +82,7 @@ class TickRunner:
         files: keep the data on disk.
         failure: of the disk; the server has stopped because of it, or could not write the rest at its end.
         loops: move the bytes of clients with sockets; each adds itself.
+        before_tick: does something before clients are served, in a tick of its own; a replica has it.
         must_stop: SHUTDOWN, or a disk that fails, has asked for the end of the server.
         farewell: what each client is told at the end, after the replies to all that was done.
     """
@@ -105,6 +106,7 @@ class TickRunner:
         self.failure: OSError | None = None
         self.files = ServerFiles(engine, self.log, self._do_soon)
         self.loops: list[Loop] = []
+        self.before_tick: Callable[[], None] | None = None
         self._leaving: list[Session] = []
         self._outlets: dict[Session, Outlet] = {}
         self._token = trio.lowlevel.current_trio_token()
@@ -251,6 +253,8 @@ class TickRunner:
         """
         if self.in_tick:
             raise RuntimeError(RE_ENTRANT)
+        if self.before_tick is not None:
+            self.before_tick()
         now = self.clock.now()
         if self._leaving:
             self._disconnect_leaving(now)
@@ -282,6 +286,8 @@ class TickRunner:
         with self.lock:
             if not self.is_open:
                 raise RuntimeError(HAS_STOPPED)
+            if self.before_tick is not None and not self.in_tick:
+                self.before_tick()
             yield self.engine
 
     def wait_for(self, condition: Callable[[], object], seconds: float) -> bool:
@@ -352,6 +358,9 @@ class TickRunner:
         if self._leaving:
             self._disconnect_leaving(now)
         due_sessions = engine.settle(now)
+        replicas = engine.replication.replicas
+        if replicas.all:
+            due_sessions = replicas.first(due_sessions)
         journal = self.files.journal
         if journal is not None and not self._keep(journal):
             return
@@ -362,7 +371,7 @@ class TickRunner:
                     outlet.flush(now)
                 except Exception as fault:
                     self._fail(session, outlet, fault, now)
-        if engine.replication.replicas.all:
+        if replicas.all:
             self._tell_of_sent_snapshots()
         if engine.faults:
             self._log_faults()

@@ -6,6 +6,7 @@ it ends. To edit how a replica gets all data, see ``full_sync.py``; who waits fo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from ..clients.client_flags import REPLICA
@@ -117,6 +118,10 @@ class Replicas:
         """They are to ask again: this server has other data now."""
         for session in tuple(self.all):
             self._engine.hang_up(session)
+
+    def first(self, due: Iterable[Session]) -> list[Session]:
+        """Sessions with output in the order in which it is sent: a replica has a write before its client."""
+        return sorted(due, key=lambda session: session not in self.all)
 
     @property
     def sending(self) -> list[Replica]:

@@ -74,6 +74,9 @@ def test_a_replica_has_all_that_was_there_before_it(master: Any, tmp_path: Path)
 def test_a_replica_has_all_that_comes_after_it(master: Any, tmp_path: Path) -> None:
     with real_replica(tmp_path, address_of(master)) as replica:
         wait_until_up(replica)
+        for number in range(20):
+            master.set("k", number)
+            assert int(replica.get("k") or -1) == number  # it was sent before the reply
         fill(master)
         master.set("short", 1, px=1)
         until(lambda: not master.exists("short"), "the key has expired")

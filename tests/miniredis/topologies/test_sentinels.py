@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -231,6 +232,22 @@ def test_sentinels_have_one_clock_with_what_they_watch() -> None:
         servers.fast_forward(61)
         assert client.get("k") is None
         assert not servers.replicas[0].dump()
+
+
+@pytest.mark.parametrize("loop", [None, "streams"])
+def test_who_has_the_reply_to_a_write_finds_it_at_a_replica(loop: Any) -> None:
+    def clients(server: miniredis.Server) -> tuple[redis.Redis, redis.Redis]:
+        return redis.Redis(port=server.port), server.client()
+
+    with miniredis.sentinel(loop=loop) as servers:
+        replica = servers.replicas[0]
+        for writer, reader in itertools.product(clients(servers.primary), clients(replica)):
+            with writer, reader:
+                for number in range(10):
+                    writer.set("k", number)
+                    assert int(reader.get("k") or -1) == number
+                    writer.set("k", -number)
+                    assert replica.dump() == {b"k": b"%d" % -number}
 
 
 def test_wrong_numbers_are_refused() -> None:
