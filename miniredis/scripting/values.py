@@ -17,6 +17,7 @@ from ..engine.protocol.replies import (
     NestedMap,
     NullArray,
     Pairs,
+    PlainText,
     Set,
     Verbatim,
     double_text,
@@ -108,6 +109,7 @@ class Converter:
             Encoded: lambda text: self._named(b"ok", bytes(text[1:-2])),
             CommandError: lambda error: self._named(b"err", one_line(error.message)),
             bytearray: bytes,
+            PlainText: bytes,
             list: self.table,
             Entries: self.table,
         }

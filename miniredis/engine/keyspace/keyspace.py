@@ -17,6 +17,7 @@ from collections.abc import Callable, Container
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..protocol.errors import WRONG_TYPE, CommandError
+from ..protocol.replies import PlainText
 from ..values.expiring_hashes import EXPIRING, ExpiringHash, ValkeyHash
 from ..values.hashes import HashValue
 from ..values.key_index import KeyIndex
@@ -36,7 +37,7 @@ Value: TypeAlias = "StringValue | Aggregate"
 T = TypeVar("T")
 
 LIST: Final[tuple[type[ListValue], ...]] = (deque,)
-STRING: Final[tuple[type[StringValue], ...]] = (bytes, bytearray)
+STRING: Final[tuple[type[StringValue], ...]] = (bytes, bytearray, PlainText)
 HASH: Final[tuple[type[HashValue], ...]] = (HashValue, *EXPIRING)
 SET: Final = (SetValue,)
 SORTED_SET: Final = (SortedSet,)
@@ -56,6 +57,7 @@ NO_EVENT: Final = 2
 TYPE_NAMES: Final[dict[type, bytes]] = {
     bytes: b"string",
     bytearray: b"string",
+    PlainText: b"string",
     deque: b"list",
     **dict.fromkeys((HashValue, ExpiringHash, ValkeyHash), b"hash"),
     SetValue: b"set",

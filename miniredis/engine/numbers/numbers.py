@@ -23,6 +23,7 @@ from .long_doubles import LongDouble
 __all__ = [
     "MAX",
     "MIN",
+    "as_c_int",
     "fits",
     "leading_integer",
     "leading_long",
@@ -149,6 +150,11 @@ def parse_double(text: bytes) -> float | None:
         return None
     lost = abs(value) < SMALLEST_NORMAL and bool(number.partition(b"e")[0].strip(b"+-.0"))
     return None if math.isinf(value) or math.isnan(value) or lost else value
+
+
+def as_c_int(number: int) -> int:
+    """A number cut to its last 32 bits, as it is when Redis keeps it in an ``int``."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def read_milliseconds(text: bytes) -> int | None:

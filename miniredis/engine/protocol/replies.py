@@ -30,6 +30,7 @@ __all__ = [
     "Output",
     "Pairs",
     "Pieces",
+    "PlainText",
     "Push",
     "Reply",
     "Set",
@@ -107,6 +108,12 @@ class Verbatim(bytes):
 
 class DoubleText(bytes):
     """A double that is already formatted: a double in RESP3, a bulk string in RESP2."""
+
+    __slots__ = ()
+
+
+class PlainText(bytes):
+    """A string that Redis keeps as a text though it is a number: what INCRBYFLOAT leaves."""
 
     __slots__ = ()
 
@@ -313,6 +320,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         float: lambda value: bulk(double_text(value)),
         DoubleText: bulk,
         Verbatim: bulk,
+        PlainText: bulk,
         bytearray: bulk,
     },
     3: {
@@ -332,6 +340,7 @@ ENCODERS: Final[dict[int, dict[type, Encoder]]] = {
         float: double3,
         DoubleText: lambda text: b",%b\r\n" % text,
         Verbatim: verbatim3,
+        PlainText: bulk,
         bytearray: bulk,
     },
 }

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from ..numbers.numbers import parse_integer
+from ..protocol.replies import PlainText
 from ..rdb.hashes import dump_expiring, dump_hash, dump_valkey
 from ..rdb.lists import dump_list
 from ..rdb.rqueues import dump_rqueue
@@ -56,6 +57,10 @@ LONGEST_EMBEDDED: Final = 44
 def string_encoding(text: bytes) -> bytes:
     if parse_integer(text) is not None:
         return b"int"
+    return text_encoding(text)
+
+
+def text_encoding(text: bytes) -> bytes:
     return b"embstr" if len(text) <= LONGEST_EMBEDDED else b"raw"
 
 
@@ -84,6 +89,7 @@ OF_HASH: Final = ValueType(
 TYPES: Final[dict[type, ValueType]] = {
     bytes: ValueType(0, string_encoding, of_text, mixed, dump_string),
     bytearray: ValueType(0, always(b"raw"), of_text, mixed, dump_string),
+    PlainText: ValueType(0, text_encoding, of_text, mixed, dump_string),
     deque: ValueType(
         1,
         always(b"quicklist"),

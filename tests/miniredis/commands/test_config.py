@@ -334,3 +334,17 @@ def test_config_resetstat_resets_the_counts_but_not_the_client_ids(
         assert "cmdstat_get" not in stats
         with redis.Redis(port=embedded.port) as other:
             assert other.client_id() > number
+
+
+def test_of_the_pops_of_a_set_only_one_that_takes_all_looks_as_a_reader() -> None:
+    with miniredis.start() as server, server.client() as client:
+        for request, hits in (
+            ("SPOP s", 0),
+            ("SPOP s 2", 0),
+            ("SPOP s 3", 1),
+            ("SPOP s 4", 2),
+            ("SPOP no 1", 2),
+        ):
+            client.sadd("s", "a", "b", "c")
+            client.execute_command(request)
+            assert client.info("stats")["keyspace_hits"] == hits, request

@@ -9,7 +9,7 @@ from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import Keys, command
 from ...glob import compile_match
 from ...keyspace.keyspace import NO_TOUCH, Database, duplicate
-from ...numbers.numbers import read_integer, read_milliseconds
+from ...numbers.numbers import as_c_int, read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Encoded, Reply, status
@@ -226,11 +226,6 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
 
 
 # Replication
-
-
-def as_c_int(number: int) -> int:
-    """A number truncated to 32 bits, as Redis stores the number of replicas to wait for."""
-    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 @command(

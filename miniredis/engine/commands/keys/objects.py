@@ -83,7 +83,7 @@ def object_refcount(session: Session, args: list[bytes]) -> Reply:
 
 def reference_count(value: Value) -> int:
     """1, except for small integers, which are shared."""
-    is_shared = isinstance(value, bytes) and parse_integer(value) in SHARED_INTEGERS
+    is_shared = type(value) is bytes and parse_integer(value) in SHARED_INTEGERS
     return COUNT_OF_SHARED if is_shared else 1
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from ...clients.session import Session
 from ...declarations.registry import Keys, command, in_versions
 from ...keyspace.keyspace import LIST, ListValue
-from ...numbers.numbers import MAX, MIN, parse_integer, read_integer, read_range
+from ...numbers.numbers import MAX, MIN, as_c_int, parse_integer, read_integer, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
@@ -167,6 +167,14 @@ def lset(session: Session, args: list[bytes]) -> Reply:
     values[index] = args[3]
     session.db.signal_modified(args[1], "lset")
     return OK
+
+
+@in_versions("7.2+", "lset")
+def lset_at_c_int(session: Session, args: list[bytes]) -> Reply:
+    """LSET, which since 7.2 takes an index for its last 32 bits."""
+    index = parse_integer(args[2])
+    place = args[2] if index is None else b"%d" % as_c_int(index)
+    return lset(session, [*args[:2], place, args[3]])
 
 
 @command(

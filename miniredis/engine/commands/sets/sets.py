@@ -207,6 +207,8 @@ def spop(session: Session, args: list[bytes]) -> Reply:
     values = session.db.lookup_write(args[1], SET)
     if count is None:
         return None if values is None else pop(session, args[1], values, 1)[0]
+    if values is not None and count >= len(values):
+        session.db.lookup_read(args[1])  # as Redis does, where a client can see it: this one is a hit
     return Set(pop(session, args[1], values, count) if values is not None and count else ())
 
 

@@ -13,7 +13,7 @@ from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
-from ...protocol.replies import OK, Reply
+from ...protocol.replies import OK, PlainText, Reply
 
 GETEX_NOTES: Final = "RW and UPDATE because it changes the TTL"
 READ: Final = Keys(1, "RO access")
@@ -486,5 +486,5 @@ def incrbyfloat(session: Session, args: list[bytes]) -> Reply:
     if total is None:
         raise CommandError(errors.NOT_FINITE)
     result = str(total).encode()
-    session.db.store(args[1], result, "incrbyfloat", keep_ttl=True)
+    session.db.store(args[1], PlainText(result), "incrbyfloat", keep_ttl=True)
     return result
