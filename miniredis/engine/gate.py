@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, REPLICA, SPECIAL
+from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, READS_REPLICA, REDIRECTS, REPLICA, SPECIAL
 from .declarations.registry import Command, chosen, find
 from .protocol import errors
 from .protocol.errors import CommandError
@@ -74,7 +74,16 @@ def rights(session: Session, command: Command, args: list[bytes]) -> bytes | Non
 
 def cluster(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     membership = session.engine.cluster
-    return None if membership is None else membership.redirection(session, command, args)
+    if membership is not None:
+        return membership.redirection(session, command, args)
+    return redirection(session, command) if session.flags & REDIRECTS else None
+
+
+def redirection(session: Session, command: Command) -> bytes | None:
+    """Where the primary is, for a client that a replica need not serve."""
+    primary = session.engine.replication.upstream.address
+    kinds = {"write"} if session.flags & READS_REPLICA else {"write", "readonly"}
+    return errors.redirect(primary) if primary is not None and does(session, command, kinds) else None
 
 
 def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -96,7 +105,9 @@ def read_only(session: Session, command: Command, args: list[bytes]) -> bytes | 
 
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_open = not session.subscriptions or session.resp > 2 or command.name in OF_SUBSCRIBERS
-    return None if is_open else errors.only_for_listeners(command.name)
+    if is_open:
+        return None
+    return chosen(session.engine.version, errors.only_for_listeners)(command.name)
 
 
 def stale(session: Session, command: Command, args: list[bytes]) -> bytes | None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .call import answer, answer_plain
-from .clients.client_flags import ASKS, BLOCKED, CLOSING, LISTENS, MUTE, SKIPS_NEXT, SPECIAL, UNREAD
+from .clients.client_flags import ASKS, BLOCKED, CLOSING, LISTENS, MUTE, NO_TOUCH, SKIPS_NEXT, SPECIAL, UNREAD
 from .declarations.registry import AT_ONCE
 from .faults.fault_rules import Request
 from .gate import check_allowed, is_held_up, refuse, reject_unknown
@@ -129,5 +129,8 @@ def pass_gate(session: Session, command: Command, args: list[bytes]) -> None:
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         session.transaction.queue(session, command, args)
         session.reply(QUEUED)
+    elif session.flags & NO_TOUCH and command.name != b"touch":
+        with engine.keyspace.keeping_times():
+            answer(session, command, args)
     else:
         answer(session, command, args)

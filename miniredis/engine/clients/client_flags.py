@@ -74,6 +74,12 @@ ASKS: Final = 1 << 20
 LIMITED: Final = 1 << 21
 """Its user may not do everything: each of its requests is checked."""
 
+NO_TOUCH: Final = 1 << 22
+"""CLIENT NO-TOUCH ON: its commands leave the times at which keys were last used as they are."""
+
+REDIRECTS: Final = 1 << 23
+"""CLIENT CAPA REDIRECT: a replica refuses to serve it, and tells it where the primary is."""
+
 MUTE: Final = REPLIES_OFF | SKIPS_REPLY
 """Its replies are not sent."""
 

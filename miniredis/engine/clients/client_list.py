@@ -9,7 +9,16 @@ from ..declarations.registry import chosen, instead_of
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
-from .client_flags import MASTER, MONITORS, NO_EVICT, READS_REPLICA, REPLICA, WATCH_BROKEN
+from .client_flags import (
+    MASTER,
+    MONITORS,
+    NO_EVICT,
+    NO_TOUCH,
+    READS_REPLICA,
+    REDIRECTS,
+    REPLICA,
+    WATCH_BROKEN,
+)
 from .publishing import CHANNELS, PATTERNS, SHARDS
 
 if TYPE_CHECKING:
@@ -62,6 +71,8 @@ def flags(session: Session) -> bytes:
         letters += b"r"
     if session.flags & NO_EVICT:
         letters += b"e"
+    if session.flags & NO_TOUCH:
+        letters += b"T"
     return letters or b"N"
 
 
@@ -191,9 +202,9 @@ def last_fields(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
 
 
 @instead_of(fields_before_db, "valkey-8.1+")
-def capabilities(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
-    """What a client says it can do; CLIENT CAPA, which says so, is not here."""
-    return {b"capa": b""}
+def capabilities(session: Session) -> dict[bytes, bytes]:
+    """What CLIENT CAPA has told of the client."""
+    return {b"capa": b"r" if session.flags & REDIRECTS else b""}
 
 
 @instead_of(last_fields, "8.0")

@@ -13,7 +13,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..protocol.errors import WRONG_TYPE, CommandError
@@ -73,6 +74,17 @@ STALE_EXPIRIES: Final = 1000
 """How many outdated entries the queue of expiries may hold in addition to the valid ones."""
 
 
+class KeptTimes:
+    """Stands for the times at which keys were last used, and takes none but those of new keys."""
+
+    def __init__(self, times: dict[bytes, int]) -> None:
+        self.times = times
+        self.get, self.pop, self.clear, self.copy = times.get, times.pop, times.clear, times.copy
+
+    def __setitem__(self, key: bytes, time: int) -> None:
+        self.times.setdefault(key, time)
+
+
 class Keyspace:
     """All databases of a server, and what they share.
 
@@ -102,6 +114,19 @@ class Keyspace:
         self.databases = [Database(self, index) for index in range(count)]
         self.expiries: list[Expiry] = []  # a heap
         self._local_expiries: list[Expiry] = []  # likewise, of what clients of a replica have written
+
+    @contextmanager
+    def keeping_times(self) -> Iterator[None]:
+        """In the block, no key that is there counts as used."""
+        for db in self.databases:
+            db.used = KeptTimes(db.used)  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            for db in self.databases:
+                db.used = getattr(
+                    db.used, "times", db.used
+                )  # of a database that was replaced, there are others
 
     def note_expiry(self, milliseconds: int, index: int, key: bytes) -> None:
         """Queues a key's expiry. Entries can be outdated: ``Database.deadlines`` decides."""

@@ -655,6 +655,13 @@ WAIT_ON_REPLICA = (
     b"propagated."
 )
 
+WAIT_ON_VALKEY_REPLICA = (
+    b"ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be "
+    b"writable (which is not the default) writes to replicas are just local and are not propagated."
+)
+
+NO_IMPORT_MODE = b"ERR Server is not in import mode"
+
 WAITAOF_ON_REPLICA = (
     b"ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are just "
     b"local and are not propagated."
@@ -788,6 +795,11 @@ def not_in_cluster(command: bytes) -> bytes:
 def sort_option_in_cluster(option: bytes) -> bytes:
     """SORT reads other keys than the one that it names."""
     return b"ERR %b option of SORT denied in Cluster mode." % option
+
+
+def redirect(primary: tuple[str, int]) -> bytes:
+    """A replica that serves no client which would rather ask the primary."""
+    return b"REDIRECT %b:%d" % (primary[0].encode(), primary[1])
 
 
 def moved(slot: int, address: bytes) -> bytes:

@@ -38,9 +38,12 @@ from ..protocol.errors import (
     TIMEOUT_OUT_OF_RANGE,
     UNBALANCED_STREAMS,
     UNIT,
+    WAIT_ON_REPLICA,
+    WAIT_ON_VALKEY_REPLICA,
     CommandError,
     invalid_expire,
     not_in_transaction,
+    only_for_listeners,
     unbalanced_streams,
     unknown_command,
     unknown_subcommand,
@@ -200,6 +203,17 @@ def old_invalid_expire(command: bytes) -> bytes:
     return b"ERR invalid expire time in %b" % command
 
 
+@instead_of(only_for_listeners, "6.2")
+def old_only_for_listeners(command: bytes) -> bytes:
+    name = command.partition(b"|")[0]
+    return only_for_listeners(name).replace(b"(P|S)", b"(P)")
+
+
+@instead_of(only_for_listeners, "6.0")
+def only_for_listeners_of_6_0(command: bytes) -> bytes:
+    return old_only_for_listeners(command).replace(b" / RESET", b"")
+
+
 def described(hidden: set[str], declared: Command) -> list[object]:
     name, arity, _, *rest = details(declared)
     return [name, arity, words([flag for flag in declared.flags if flag not in hidden]), *rest[:4]]
@@ -284,6 +298,7 @@ reworded(
     {CLIENT_ID_NOT_POSITIVE: lambda args: SYNTAX if no_number_after(args, b"ID") else CLIENT_ID_NOT_POSITIVE},
 )
 reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
+reworded("valkey-8.1+", "wait", {WAIT_ON_REPLICA: always(WAIT_ON_VALKEY_REPLICA)})
 reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: always(NO_MATCHING_SCRIPT)})
 for name, word in (("mset", b"MSET"), ("msetnx", b"MSET"), ("xadd", b"XADD")):
     reworded(OLD, name, {wrong_arity_of(name.encode()): always(b"ERR wrong number of arguments for " + word)})
@@ -308,7 +323,7 @@ def strict_bounds(handler: Handler, first: int, *, is_of_scores: bool = True) ->
         options = args[first + 2 :]
         if are_of_range(options) and (is_of_scores or b"BYSCORE" in map(bytes.upper, options)):
             for bound in args[first : first + 2]:
-                number = bound.removeprefix(b"(")
+                number = until_nul(bound).removeprefix(b"(")
                 if number[:1].isspace() or b"x" in number.lower():
                     raise CommandError(NOT_A_SCORE_RANGE)
         return handler(session, args)

@@ -18,7 +18,7 @@ import miniredis
 from conformance.documents.recorded.player import RawClient
 from conformance.targets import target_named
 
-from .test_versions import NOT_HERE, PARTS_NOT_HERE, ask
+from .test_versions import NOT_HERE, ask
 
 RECORDED: Final = Path(__file__).with_name("acl_versions.json")
 
@@ -81,7 +81,7 @@ NOT_SAME: Final = {
 }
 """Requests whose answers differ for reasons that VERSIONS.md tells."""
 
-LACKING: Final = {*NOT_HERE, *PARTS_NOT_HERE, "asking", "cluster", "readonly", "readwrite"}
+LACKING: Final = {*NOT_HERE, "asking", "cluster", "readonly", "readwrite"}
 
 
 def told(address: tuple[str, int]) -> list[Any]:

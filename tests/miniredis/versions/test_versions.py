@@ -7,6 +7,7 @@ them anew.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -94,10 +95,6 @@ NOT_HERE: Final = (
 ).split()
 """Commands that miniredis has not as each version has them, as VERSIONS.md says; the others are compared."""
 
-PARTS_NOT_HERE: Final = {
-    *("client|no-touch", "client|capa", "client|import-source"),
-}
-
 
 def ask(client: RawClient, request: str) -> Any:
     """The reply, as JSON has it."""
@@ -114,7 +111,7 @@ def comparable(info: list[Any]) -> list[Any]:
     rest = []
     if more:
         tips, keys, parts = more
-        rest = [sorted(tips), keys, sorted({part[0] for part in parts} - PARTS_NOT_HERE)]
+        rest = [sorted(tips), keys, sorted({part[0] for part in parts})]
     return [name, arity, sorted(flags), first, last, step, sorted(categories), *rest]
 
 
@@ -352,6 +349,32 @@ TOLD: Final = {
     ("STRALGO LCS STRINGS a b KEYS a b", OLD): "-ERR Either use STRINGS or KEYS",
     ("STRALGO LCS LEN", OLD): ("-ERR Please specify two strings: STRINGS or KEYS options are mandatory"),
     ("STRALGO LCS", "7.0"): "-ERR unknown command 'STRALGO', with args beginning with: 'LCS' ",
+    ("CLIENT NO-TOUCH on", NEW): "OK",
+    ("CLIENT NO-TOUCH maybe", NEW): "-ERR syntax error",
+    ("CLIENT NO-TOUCH", NEW): "-ERR wrong number of arguments for 'client|no-touch' command",
+    ("CLIENT CAPA foo redirect", "valkey-8.1+"): "OK",
+    ("CLIENT CAPA", "valkey-8.1+"): "-ERR wrong number of arguments for 'client|capa' command",
+    ("CLIENT CAPA foo", "8.0"): "-ERR unknown subcommand 'CAPA'. Try CLIENT HELP.",
+    ("CLIENT IMPORT-SOURCE on", "valkey-8.1+"): "-ERR Server is not in import mode",
+    ("CLIENT IMPORT-SOURCE off", "valkey-8.1+"): "OK",
+    ("READONLY", "8.0"): "-ERR This instance has cluster support disabled",
+    ("READONLY", "valkey-8.1+"): "OK",
+    ("WAIT 0 9223372036854775807", "7.0"): 0,
+    ("WAIT 0 9223372036854775807", NEW): "-ERR timeout is out of range",
+    ("WAITAOF 0 0 0", NEW): [0, 0],
+    ("WAITAOF 1 0 0", NEW): "-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.",
+    ("WAITAOF 2 0 0", NEW): "-ERR value is out of range, value must between 0 and 1",
+    ("WAITAOF 0 x 0", NEW): "-ERR value is out of range, must be positive",
+    ("WAITAOF 0 0 -1", NEW): "-ERR timeout is negative",
+    ("WAITAOF 0 0 9223372036854775807", NEW): "-ERR timeout is out of range",
+    ("EVAL 'return redis.call(\"waitaof\", 0, 1, 0)' 0", "7.4+ valkey-8.1+"): [0, 0],
+    ("LSET l 4294967296 x", "7.0"): "-ERR index out of range",
+    ("LSET l 4294967296 x", NEW): "OK",
+    ("LSET l 9223372036854775807 x", NEW): "OK",
+    ("LSET l 4294967297 x", NEW): "-ERR index out of range",
+    ("LSET none x x", NEW): "-ERR no such key",
+    ("SELECT 9223372036854775807", "6.0"): "-ERR DB index is out of range",
+    ('ZCOUNT none "1\\x00x" 2', "8.0 valkey-9.1+"): 0,
     ("CLIENT KILL ID x", "8.0"): "-ERR client-id should be greater than 0",
     ("CLIENT KILL ID x", "valkey-8.1+"): "-ERR syntax error",
     ("EVAL 'return redis.call(\"nosuch\")' 0", "valkey-8.1"): (
@@ -495,6 +518,49 @@ def test_an_error_has_the_words_of_the_version(versions: str, request_: str, sai
                 assert client.ask(words)[:1] in b"+:", words
             assert client.ask(request_) == f"-{said}\r\n".encode()
             client.close()
+
+
+def test_a_client_that_does_not_touch_leaves_times_of_last_use_and_reset_ends_that() -> None:
+    requests = (
+        "GET k",
+        "SET k w",
+        "RPUSH l b",
+        "SORT n BY w* GET w*",
+        'EVAL \'return redis.call("get", "k")\' 0',
+    )
+    with miniredis.start(version="7.2", clock="held") as server, server.client() as client:
+        client.mset({"k": "v", "w1": "5", "t": "v"})
+        client.rpush("l", "a")
+        client.rpush("n", "1")
+        server.fast_forward(3)
+        client.execute_command("CLIENT NO-TOUCH", "ON")
+        assert client.client_list()[0]["flags"] == "T"
+        for request in (*requests, "SET new v", "TOUCH t"):
+            client.execute_command(*shlex.split(request))
+        idle = {key: client.object("idletime", key) for key in ("k", "l", "n", "w1", "new", "t")}
+        assert idle == {"k": 3, "l": 3, "n": 3, "w1": 3, "new": 0, "t": 0}
+        client.execute_command("RESET")
+        assert client.client_list()[0]["flags"] == "N"
+        client.get("k")
+        assert client.object("idletime", "k") == 0
+
+
+def test_a_replica_tells_a_client_that_understands_it_where_the_primary_is() -> None:
+    with (
+        miniredis.start(version="valkey-8.1") as primary,
+        miniredis.start(version="valkey-8.1", replicaof=f"127.0.0.1 {primary.port}") as replica,
+    ):
+        there = f"-REDIRECT 127.0.0.1:{primary.port}\r\n".encode()
+        client = RawClient((replica.host, replica.port))
+        assert client.ask("CLIENT CAPA redirect") == b"+OK\r\n"
+        assert [client.ask(request) for request in ("GET k", "SET k v", "KEYS *")] == [there] * 3
+        assert client.ask("PING") == b"+PONG\r\n"
+        assert client.ask("READONLY") == b"+OK\r\n"
+        assert client.ask("SET k v") == there
+        assert client.ask("READWRITE") == b"+OK\r\n"
+        assert client.ask("GET k") == there
+        assert b" capa=r " in client.ask("CLIENT INFO")
+        client.close()
 
 
 def test_valkey_shows_the_text_of_a_script() -> None:

@@ -1,18 +1,36 @@
-"""WAITAOF: waits until the append-only files of this server and of its replicas are on their disks."""
+"""WAITAOF: waits until the files of this server and of its replicas are on their disks; WAIT since 7.2."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ...clients.session import Session, serve_nobody
-from ...declarations.registry import command
-from ...numbers.numbers import MAX, read_milliseconds, read_range
+from ...declarations.registry import command, in_versions
+from ...numbers.numbers import MAX, read_integer, read_milliseconds, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
 from ...replication.acks import AwaitedAck
+from ..keys.generic import wait
 
 LOCAL: Final = errors.outside(0, 1)
+
+
+def read_timeout(session: Session, text: bytes) -> int | None:
+    """A timeout in milliseconds that does not end too late; None means for ever."""
+    timeout = read_milliseconds(text)
+    if (timeout or 0) > MAX - session.engine.now.milliseconds:
+        raise CommandError(errors.TIMEOUT_OUT_OF_RANGE)
+    return timeout
+
+
+@in_versions("7.2+", "wait")
+def wait_in_time(session: Session, args: list[bytes]) -> Reply:
+    """WAIT, which looks at its timeout at once."""
+    if session.engine.replication.upstream.address is None:
+        read_integer(args[1])
+        read_timeout(session, args[2])
+    return wait(session, args)
 
 
 @command(
@@ -29,9 +47,7 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
     engine, offset = session.engine, session.reached
     local = read_range(args[1], 0, 1, LOCAL)
     replicas = read_range(args[2], 0, MAX, errors.NOT_POSITIVE)
-    timeout = read_milliseconds(args[3])
-    if (timeout or 0) > MAX - engine.now.milliseconds:
-        raise CommandError(errors.TIMEOUT_OUT_OF_RANGE)
+    timeout = read_timeout(session, args[3])
     if engine.replication.upstream.address is not None:
         raise CommandError(errors.WAITAOF_ON_REPLICA)
     acks = engine.replication.replicas.acks
