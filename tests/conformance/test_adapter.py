@@ -36,8 +36,6 @@ OURS = Adapter(f"{sys.executable} -m conformance.clients.adapter")
 
 FEW = (
     "broker.environment",
-    "client.identifiers-differ",
-    "put.waits-for-role",
     "put.pushes-left",
     "get.wakes-at-close",
     "decided.wait-closed",

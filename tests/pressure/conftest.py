@@ -38,7 +38,9 @@ ROOT = Path(__file__).parents[2]
 FLAVOURS = {"sync", "plain", "aio", "trio"}
 SERVER_NAMES = {"miniredis", "redis-server", "embedded_server", "real_server"}
 #: Tests that are made for each flavour on each server, and take long: in the default run each flavour is tried
-#: on one server only, and the rest is marked exhaustive.
+#: on one server only, and the rest is marked exhaustive. What a client does about a death is the same in every flavour:
+#: of those there are two.
+FEW = "test_dead_processes"
 LONG = ("healing", "test_checkouts", "test_max_connections", "test_silent_servers")
 PAIRS = (
     {"sync", "redis-server"}, {"plain", "miniredis"}, {"aio", "miniredis"}, {"trio", "redis-server"},
@@ -58,7 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not {item.path.stem, item.path.parent.name}.isdisjoint(LONG) and hasattr(item, "callspec"):
             names = {each for each in item.callspec.params.values() if isinstance(each, str)}
-            if names & FLAVOURS and names & SERVER_NAMES and not any(pair <= names for pair in PAIRS):
+            pairs = PAIRS[:2] if item.path.stem == FEW else PAIRS
+            if names & FLAVOURS and names & SERVER_NAMES and not any(pair <= names for pair in pairs):
                 item.add_marker("exhaustive")
 
 

@@ -13,7 +13,11 @@ import pytest
 import miniredis
 from miniredis.ticks.tick_runner import TickRunner
 
+from ...cases import exhaustive
 from ...waiting import PATIENCE
+
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 
 def printed_by(program: str, *words: str) -> str:
@@ -94,7 +98,7 @@ print(at > every)
 """
 
 
-@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [97, exhaustive(29), pytest.param(1, marks=pytest.mark.slow)])
 def test_an_interrupt_at_any_line_of_start_and_stop_leaves_no_thread_and_no_descriptor(
     every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,8 +37,8 @@ def test_a_mutation_that_asks_for_a_snapshot_is_no_fault(monkeypatch: pytest.Mon
     assert Fuzzer(SEED).run(20).faults == {}
 
 
-def test_two_thousand_fuzzed_frames_over_tcp_find_no_fault() -> None:
-    assert fuzz_sockets(2_000, SEED) == []
+def test_fuzzed_frames_over_tcp_find_no_fault() -> None:
+    assert fuzz_sockets(1_000, SEED) == []
 
 
 def test_a_crash_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,15 +90,15 @@ def test_a_session_that_is_never_removed_is_found(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_same_seed_makes_the_same_run() -> None:
-    one, other = (Fuzzer(SEED).run(800) for _ in range(2))
+    one, other = (Fuzzer(SEED).run(300) for _ in range(2))
     assert (one.pieces, one.bytes_in, one.commands) == (other.pieces, other.bytes_in, other.commands)
 
 
 def test_the_fuzz_command_prints_its_frames_and_faults(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["--frames", "2000", "--over-tcp", "200"]) == 0
-    assert "2,000 frames" in capsys.readouterr().out
+    assert main(["--frames", "200", "--over-tcp", "50"]) == 0
+    assert "200 frames" in capsys.readouterr().out
     monkeypatch.setattr(LOOKUP[b"llen"], "handler", lambda *_: 1 // 0)
-    assert main(["--frames", "4000", "--over-tcp", "0"]) == 1
+    assert main(["--frames", "1500", "--over-tcp", "0"]) == 1
     assert "ZeroDivisionError" in capsys.readouterr().out

@@ -16,11 +16,12 @@ from miniredis import DamagedFileError, Engine
 from miniredis.engine.rdb.loading import BadSnapshotError
 from miniredis.engine.rdb.payload import dump
 
+from ...cases import exhaustive
 from .memory_disk import MemoryDisk
 from .rdb_states import LIBRARY, loaded, new_engine, of_engine
 from .test_journal import Server
 
-FILES: Final = [200, pytest.param(20_000, marks=pytest.mark.slow)]
+FILES: Final = [60, exhaustive(200), pytest.param(20_000, marks=pytest.mark.slow)]
 
 ELEMENTS: Final = 100
 
