@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
 
 import pytest
 from _pytest.mark import ParameterSet
 
-__all__ = ["check_each", "exhaustive", "exhaustive_but"]
+__all__ = ["check_each", "exhaustive", "exhaustive_but", "for_each"]
 
 Case = TypeVar("Case")
 
@@ -35,6 +37,29 @@ def check_each(cases: Mapping[str, Case], check: Callable[[Case], object]) -> No
             f"{len(failures)} of {len(cases)} cases failed:{names}\nThe first of them",
             [*failures.values()][:SHOWN],
         )
+
+
+def for_each(
+    names: str | tuple[str, ...], values: Iterable[Any], ids: object = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """One test of small cases, where ``parametrize``, which takes the same arguments, would make a test of each."""
+    given = [each.strip() for each in names.split(",")] if isinstance(names, str) else [*names]
+    cases = {
+        f"{number}: {value!r:.200}": dict(zip(given, [value] if len(given) == 1 else value, strict=True))
+        for number, value in enumerate(values, 1)
+    }
+
+    def made(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def every(**others: Any) -> None:
+            check_each(cases, lambda case: test(**case, **others))
+
+        asked = signature(test)
+        left = [each for name, each in asked.parameters.items() if name not in given]
+        every.__signature__ = asked.replace(parameters=left)  # type: ignore[attr-defined]
+        return every
+
+    return made
 
 
 def exhaustive(*values: object, when: bool = True, id: str | None = None) -> ParameterSet:  # noqa: A002  (pytest's)

@@ -115,8 +115,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three workers for each processor: tests wait for other processes much of their time."""
-    return 3 * (os.cpu_count() or 1)
+    """Two workers for each processor: tests wait for other processes some of their time.
+
+    Each more would collect all tests once more, which takes as long as five hundred of them.
+    """
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 import conformance
 import miniredis
 import pressure
+from tests.cases import for_each
 
 from .backtracking import fault
 
@@ -99,7 +98,7 @@ def test_our_regular_expressions_take_linear_time() -> None:
     assert {place: why for place, why in faults.items() if why} == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "use"),
     [
         (rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?", "fullmatch"),
@@ -114,7 +113,7 @@ def test_a_pattern_that_backtracks_is_found(pattern: Any, use: str) -> None:
     assert fault(pattern, use=use)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "use"),
     [
         (rb"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?", "fullmatch"),

@@ -28,7 +28,7 @@ from conformance.judging.runner import Outcome, judge
 from conformance.targets import Address
 from pressure import QueueFullError
 
-from ..cases import exhaustive
+from ..cases import exhaustive, for_each
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -308,7 +308,7 @@ def said_for(method: str, *args: Any, **options: Any) -> tuple[str, Any]:
     return told[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("method", "args", "options", "said"),
     [
         ("put", [b"\xff"], {}, ("put", {"value": "\xff"})),

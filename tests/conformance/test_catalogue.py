@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.documents import CHECKS, CLAUSES, SUITES
+from tests.cases import for_each
 
 REFERRING = {"So", "It", "Its", "That", "Nor"}
 """Words that refer to a sentence before, if a text begins with one of them."""
@@ -186,9 +187,7 @@ TABLES: list[tuple[str, str, Sentences]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("suite", "place", "table"), TABLES, ids=[f"{suite} {place}" for suite, place, _ in TABLES]
-)
+@for_each(("suite", "place", "table"), TABLES, ids=[f"{suite} {place}" for suite, place, _ in TABLES])
 def test_every_sentence_has_its_clauses(suite: str, place: str, table: Sentences) -> None:
     for sentence, clauses in table.items():
         assert clauses, sentence

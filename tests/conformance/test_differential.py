@@ -23,7 +23,7 @@ from conformance.wire import RawConnection
 from miniredis.engine.versions.version import VERSIONS
 from miniredis.testing.real_programs import find_valkey
 from miniredis.testing.real_servers import version_of
-from tests.cases import exhaustive
+from tests.cases import exhaustive, for_each
 
 ROOT = Path(__file__).parents[2]
 REQUESTS = 2_500
@@ -121,7 +121,7 @@ def test_a_different_error_is_never_tolerated() -> None:
     assert not equal(b"$5\r\nhello\r\n", b"*0\r\n", ["info"], used)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ours", "theirs", "command", "same"),
     [
         (4_000_000_000, 4_000_000_001, "expiretime", False),

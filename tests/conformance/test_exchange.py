@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from conformance.targets import Address
+from tests.cases import for_each
 from tests.tools.exchange import Exchange, exchanged, judged
 from tests.tools.exchange.__main__ import main
 
@@ -55,7 +56,7 @@ def test_fifty_thousand_messages_survive_kills_and_repairs_without_force(
     assert any(seconds > 5 for seconds in found.repairs), "no holder was looked at twice"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("came", "in_flight", "wrong"),
     [
         ([0, 1, 2, 3], 0, []),

@@ -9,7 +9,7 @@ import pytest
 
 from pressure import QueueClosedError, QueueDoesNotExistError, protocol
 from pressure.protocol import Context, Deadline
-from tests.cases import exhaustive
+from tests.cases import exhaustive, for_each
 from tests.tools.simulation import Choose, Simulation, StuckError, every_run, held, operation, seeded
 
 FOR_EVER = Deadline.of
@@ -179,8 +179,8 @@ def test_batches_of_puts_and_gets_keep_the_order(bound: int, seed: int) -> None:
     assert some.is_done
 
 
-@pytest.mark.parametrize("bound", [0, 300, 1000])
-@pytest.mark.parametrize("scripts", [False, True])
+@for_each("bound", [0, 300, 1000])
+@for_each("scripts", [False, True])
 def test_a_long_batch_of_puts_gives_the_role_back(bound: int, scripts: bool) -> None:
     """Longer than there are numbers of which there is one object only."""
     simulation = Simulation(lambda _: 0, scripts=scripts)

@@ -19,6 +19,7 @@ from conformance.judging.environment import Environment
 from conformance.judging.runner import Outcome, judge
 from conformance.targets import TARGETS, Address, NotInstalledError
 from conformance.wire import ReplyEnd, encode
+from tests.cases import for_each
 
 WIRE = [clause for clause in CLAUSES.values() if clause.suites == ("wire",)]
 
@@ -141,7 +142,7 @@ class Said(Pair):
         return [("a", Step(0, ("PING",), "ping"))] * self.steps, self.difference
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "against", "ours", "theirs"),
     [
         (Said(None), Said(None), None, None),
@@ -197,7 +198,7 @@ REPLIES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("reply", REPLIES)
+@for_each("reply", REPLIES)
 def test_the_end_of_a_reply_is_found_however_it_is_split(reply: bytes) -> None:
     data = reply + b":7\r\n"
     for step in (1, 2, 3, len(data)):

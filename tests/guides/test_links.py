@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.cases import for_each
 
 from .markdown import GUIDES, ROOT, anchors, links, text_of
 
 
-@pytest.mark.parametrize("guide", GUIDES)
+@for_each("guide", GUIDES)
 def test_every_link_of_a_guide_has_an_existing_target(guide: str) -> None:
     dead = [
         link for link in links(guide) if not link.startswith("https://") and not leads_somewhere(guide, link)
@@ -18,7 +18,7 @@ def test_every_link_of_a_guide_has_an_existing_target(guide: str) -> None:
     assert not dead
 
 
-@pytest.mark.parametrize("guide", GUIDES)
+@for_each("guide", GUIDES)
 def test_every_name_that_a_guide_places_in_a_file_is_defined_there(guide: str) -> None:
     said = re.findall(r"`(\w+)`\s+in\s+\[[^]]+\]\(([^)]+\.py)\)", text_of(guide))
     assert [

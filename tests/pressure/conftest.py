@@ -291,9 +291,7 @@ def invariant(raw: redis.Redis, name: str = "jobs") -> None:
 
 
 #: To a client, all loops of miniredis are the same.
-server_address = server_fixture(
-    "miniredis", "redis-server", "redis-server, plain batches", more=("in-process",)
-)
+server_address = server_fixture("miniredis", "redis-server", "redis-server, plain batches")
 
 
 @pytest.fixture(scope="module", params=["miniredis", "redis-server"])

@@ -29,6 +29,7 @@ from pressure.connections.identity import connection_in
 from pressure.connections.pool import HOLDS
 from pressure.connections.sockets import Opened
 from pressure.sync.connection import CancelScope, Connection, _send
+from tests.cases import for_each
 from tests.servers import RealServer
 
 from .conftest import (
@@ -82,7 +83,7 @@ OPERATIONS: dict[str, Callable[[Queue], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@for_each("name", OPERATIONS)
 def test_every_operation_reports_an_unreachable_server(name: str) -> None:
     with pytest.raises(ConnectionFailedError, match=r"127\.0\.0\.1:1") as caught:
         OPERATIONS[name](Queue("jobs", port=1))

@@ -16,6 +16,7 @@ from pressure.protocol.diagnosis import Diagnosis
 from pressure.protocol.doctor import examine
 from pressure.protocol.liveness import Liveness, Probe, sign_of_life
 from pressure.protocol.role import CONSUMER, PRODUCER
+from tests.cases import for_each
 
 MINE: Final = Holds(b"me:1:00000000")
 OVER: Final = MINE.begin(b"me:1:00000000/1")
@@ -271,7 +272,7 @@ DOUBTS: Final[list[tuple[Probe, Probe, str | None]]] = [
 ]
 
 
-@pytest.mark.parametrize(("first", "last", "why"), DOUBTS)
+@for_each(("first", "last", "why"), DOUBTS)
 def test_the_reason_why_a_holder_may_be_alive_is_given(first: Probe, last: Probe, why: str | None) -> None:
     found = sign_of_life(PRODUCER, first, last, MINE)
     assert found is None if why is None else why in str(found)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pressure.errors import QueueFullError
-from tests.cases import check_each, exhaustive
+from tests.cases import check_each, exhaustive, for_each
 
 from .disturbing import DISTURBANCES, GROUPS, Run, Stage, disturbed
 from .disturbing_laws import broken_by
@@ -64,7 +64,7 @@ ROUND_TRIPS = {
 """Of operations that need not wait: without scripts, and with scripts that the server knows. ``settle`` receives, too."""
 
 
-@pytest.mark.parametrize(("operation", "situation"), ROUND_TRIPS)
+@for_each(("operation", "situation"), ROUND_TRIPS)
 def test_an_operation_takes_so_many_round_trips(operation: str, situation: str) -> None:
     taken = []
     for scripts in (False, True):
@@ -105,6 +105,6 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("problem", BROKEN)
+@for_each("problem", BROKEN)
 def test_what_breaks_a_law_is_told(problem: str) -> None:
     assert any(problem in told for told in broken_by(BROKEN[problem]))

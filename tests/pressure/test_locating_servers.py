@@ -12,6 +12,7 @@ from pressure.connections.arguments import settings
 from pressure.connections.discovery import Discovery
 from pressure.errors import ClusterError, ConnectionFailedError, ServerReplyError
 from pressure.keys import Keys
+from tests.cases import for_each
 
 SENTINELS = "redis+sentinel://a,b:7/jobs-master/3"
 MOVED = ServerReplyError("MOVED 42 other:1")
@@ -98,7 +99,7 @@ SEARCHES: dict[str, tuple[str, list[tuple[str, Any]], int | str]] = {
 }
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@for_each("name", SEARCHES)
 def test_each_search_asks_the_right_nodes(name: str) -> None:
     url, story, found = SEARCHES[name]
     discovery = Discovery(settings(url=url), Keys.of("{jobs}"))

@@ -14,6 +14,7 @@ import trio
 
 import pressure
 from pressure import Queue, QueueAlreadyExistsError
+from tests.cases import for_each
 
 from .conftest import JOBS, invariant
 
@@ -54,8 +55,8 @@ def test_create_with_exist_ok_refuses_to_share_a_key_with_another_queue(make: Ma
 # Arguments
 
 
-@pytest.mark.parametrize("flavour", [pressure, pressure.aio, pressure.trio])
-@pytest.mark.parametrize("kind", ["Queue", "BackupQueue", "RingQueue", "ReliableQueue"])
+@for_each("flavour", [pressure, pressure.aio, pressure.trio])
+@for_each("kind", ["Queue", "BackupQueue", "RingQueue", "ReliableQueue"])
 def test_the_error_about_an_unknown_argument_names_the_class_that_the_caller_wrote(
     flavour: Any, kind: str
 ) -> None:
@@ -104,7 +105,7 @@ def test_every_kind_can_be_closed_by_contextlib(kind: Any, redis_url: str) -> No
 # Timeouts
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "error", "text"),
     [
         (lambda q: q.put(b"v", block=False, timeout=2), ValueError, "block=False does not wait"),

@@ -16,6 +16,7 @@ from pressure.execution.execution import watches_after
 from pressure.execution.polling import as_poll, replies_to_wait
 from pressure.protocol.commands import blocking
 from pressure.protocol.operation import Wait
+from tests.cases import for_each
 
 from .conftest import JOBS, StartTask, invariant, server_fixture, waiting
 from .conftest import until as come
@@ -198,7 +199,7 @@ def test_idle_connections_are_closed_after_a_while(
     play(flavour, main, url=redis_url)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "expected"),
     [
         ({}, 100),

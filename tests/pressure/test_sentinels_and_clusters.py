@@ -28,6 +28,7 @@ from pressure import (
 from pressure.cli import main
 from pressure.execution import execution
 from pressure.protocol import Context, exists
+from tests.cases import for_each
 from tests.servers import RealServer, answers
 
 from .conftest import StartTask, execute, until, waiting
@@ -369,7 +370,7 @@ PUSH, GET, POP = (b"LPUSH", b"k", b"v"), (b"GET", b"k"), (b"BRPOP", b"k", b"1")
 MULTI, EXEC = (b"MULTI",), (b"EXEC",)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("commands", "replies", "index"),
     [
         ([PUSH], [1], None),

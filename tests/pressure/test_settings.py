@@ -11,6 +11,7 @@ from pressure import (
     Queue,
 )
 from pressure.connections.arguments import settings
+from tests.cases import for_each
 
 from .conftest import (
     StartTask,
@@ -37,7 +38,7 @@ ARGUMENTS: list[tuple[dict[str, Any], dict[str, str], tuple[str, int, int, bytes
 ]
 
 
-@pytest.mark.parametrize(("arguments", "environ", "expected"), ARGUMENTS)
+@for_each(("arguments", "environ", "expected"), ARGUMENTS)
 def test_settings_come_from_arguments_then_environment_then_defaults(
     arguments: dict[str, Any], environ: dict[str, str], expected: tuple[str, int, int, bytes]
 ) -> None:
@@ -46,7 +47,7 @@ def test_settings_come_from_arguments_then_environment_then_defaults(
     assert (kwargs["host"], kwargs["port"], kwargs.get("db", 0), found.prefix) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         {"url": "redis://h", "host": "h"},

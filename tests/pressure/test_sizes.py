@@ -27,6 +27,7 @@ from pressure import (
     ValueTooLongError,
 )
 from pressure.protocol.sizes import MOST_BYTES, Sizes
+from tests.cases import for_each
 
 from .conftest import JOBS, execute, invariant, server_fixture, waiting
 
@@ -263,8 +264,8 @@ def test_values_beyond_the_limit_that_cannot_be_put_back_are_returned(
     invariant(raw)
 
 
-@pytest.mark.parametrize("kind", ["Queue", "BackupQueue"])
-@pytest.mark.parametrize("flavour", [pressure, pressure.aio, pressure.trio])
+@for_each("kind", ["Queue", "BackupQueue"])
+@for_each("flavour", [pressure, pressure.aio, pressure.trio])
 def test_choosing_pickle_warns_at_the_line_that_chooses_it(flavour: Any, kind: str) -> None:
     with pytest.warns(UnsafeCodecWarning, match="runs code that is in the values") as caught:
         getattr(flavour, kind)("jobs", codec="pickle", url="redis://127.0.0.1:1")

@@ -10,6 +10,7 @@ from pressure import ServerReplyError
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError
 from pressure.execution.execution import Execution
 from pressure.protocol import Batch, NewHold, Operation, Pause, Step, Wait
+from tests.cases import for_each
 
 LOOK, WRITE = (b"GET", b"k"), (b"SET", b"k", b"GET")
 
@@ -26,7 +27,7 @@ def begun(*steps: Step) -> Execution[str]:
     return execution
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "kind"),
     [
         ([], ConnectionFailedError),

@@ -15,6 +15,7 @@ from pressure.spark.options import options_of
 from pressure.spark.places import places_of
 from pressure.spark.server import QueueServer
 from pressure.spark.source import Source
+from tests.cases import for_each
 
 from .conftest import Place
 
@@ -24,7 +25,7 @@ def test_option_names_and_kinds_are_accepted_in_any_case() -> None:
     assert (found.queue, found.rows_per_batch, found.kind) == ("q", 10, "backup")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "told"),
     [
         ({}, "queue is missing"),

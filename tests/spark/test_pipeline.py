@@ -10,6 +10,7 @@ import pytest
 from pressure.cli import main
 from pressure.spark import OptionError, PipelineError, pipeline, sessions
 from pressure.spark.pipeline import Batch, Plan, cause_of, check, function_named, place_of, running, started
+from tests.cases import for_each
 
 from .conftest import Place
 
@@ -104,7 +105,7 @@ pressure.errors.QueueInUseError: queue 'jobs' is read by another query (host:1/s
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "cause"),
     [
         (JAVA, "QueueInUseError: queue 'jobs' is read by another query (host:1/spark/2)"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from tests.cases import for_each
 from tests.tools.chaos import Findings, judged
 from tests.tools.chaos.journal import Event, Journal, read
 from tests.tools.chaos.judge import Blow
@@ -28,7 +27,7 @@ PUT = ("p putting p.0", "p put p.0")
 GOT = ("c got p.0", "c done p.0")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines",
     [
         (*PUT, *GOT),

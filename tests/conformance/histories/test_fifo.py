@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.histories import Facts, History, fifo
 from conformance.histories.fifo import check, check_queue, rules_of
+from tests.cases import for_each
 
 from .notation import history, table
 
@@ -235,7 +234,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_correct_histories_are_ok(name: str) -> None:
     lines, facts = GOOD[name]
     assert {verdict.answer: verdict.reason for verdict in check_queue(table(lines), facts, "q").values()} == {
@@ -243,7 +242,7 @@ def test_correct_histories_are_ok(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_each_violation_is_named(name: str) -> None:
     lines, facts, rule, violation = BAD[name]
     verdict = check_queue(table(lines), facts, "q")[rule]
@@ -254,7 +253,7 @@ def test_each_violation_is_named(name: str) -> None:
     assert verdict.operations or "final" in str(facts)
 
 
-@pytest.mark.parametrize("rule", fifo.RULES)
+@for_each("rule", fifo.RULES)
 def test_each_rule_has_a_history_that_violates_it(rule: str) -> None:
     assert any(mine == rule for _, _, mine, _ in BAD.values())
 

@@ -7,6 +7,7 @@ import pytest
 from conformance.histories import Facts, History, Verdict
 from conformance.histories.linearizable import apart, check
 from conformance.histories.models import LISTS, REDIS, redis_model
+from tests.cases import for_each
 
 from .notation import history, operation, table
 
@@ -42,7 +43,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_linearizable_histories_are_ok(name: str) -> None:
     verdict = judged(GOOD[name])
     assert (verdict.answer, verdict.reason) == ("ok", "")
@@ -50,7 +51,7 @@ def test_linearizable_histories_are_ok(name: str) -> None:
     assert set(mine) <= set(verdict.order)
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_histories_that_are_not_linearizable_are_illegal(name: str) -> None:
     verdict = judged(BAD[name])
     assert (verdict.answer, verdict.violation) == ("illegal", "linearizable")

@@ -34,6 +34,7 @@ from pressure import (
     QueueInUseError,
     ServerReplyError,
 )
+from tests.cases import for_each
 
 
 class Playing:
@@ -184,7 +185,7 @@ def test_every_command_of_a_connection_is_recorded_with_its_outcome(
     assert {each.queue for each in notebook.operations} == {"recorded"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reply", "words"),
     [
         (b"+OK\r\n", (b"OK",)),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.histories import Facts, History, judged, worst
+from tests.cases import for_each
 
 from .notation import history, table
 
@@ -94,7 +93,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@for_each("name", RIGHT)
 def test_right_histories_are_ok(name: str) -> None:
     verdict = worst(judged(history(RIGHT[name], FACTS.get(name))).values())
     assert (verdict.answer, verdict.reason) == ("ok", "")
@@ -106,7 +105,7 @@ def test_a_wait_goes_on_when_its_first_key_becomes_a_string() -> None:
     assert (verdict.answer, verdict.reason) == ("ok", "")
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_wrong_histories_are_illegal(name: str) -> None:
     lines, facts, violation = WRONG[name]
     verdict = worst(judged(history(lines, facts)).values())
@@ -114,7 +113,7 @@ def test_wrong_histories_are_illegal(name: str) -> None:
     assert verdict.operations
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@for_each("name", UNKNOWN)
 def test_histories_that_nobody_can_judge_are_unknown(name: str) -> None:
     verdict = worst(judged(history(UNKNOWN[name])).values())
     assert verdict.answer == "unknown"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.histories import Facts
 from conformance.histories.waiters import check
+from tests.cases import for_each
 
 from .notation import history
 
@@ -74,19 +73,19 @@ UNCLEAR = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
+@for_each("name", GOOD)
 def test_waiters_served_in_order_are_ok(name: str) -> None:
     assert check(history(GOOD[name])).answer == "ok"
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_waiters_served_out_of_order_are_illegal(name: str) -> None:
     verdict = check(history(BAD[name]))
     assert (verdict.answer, verdict.violation) == ("illegal", "waiters")
     assert verdict.operations
 
 
-@pytest.mark.parametrize("name", UNCLEAR)
+@for_each("name", UNCLEAR)
 def test_an_order_that_cannot_be_known_is_not_illegal(name: str) -> None:
     verdict = check(history(UNCLEAR[name]))
     assert verdict.answer == "unknown"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from conformance.failure import Evidence
 from conformance.judging.runner import Outcome
 from conformance.reports.reporting import without_secrets
 from conformance.wire import encode
 from conformance.wire.masking import masked
+from tests.cases import for_each
 
 from .sample import PUSH
 
@@ -18,7 +17,7 @@ def whole(stream: bytes, secret: str | None = None) -> bytes:
     return said
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "shown"),
     [
         (("AUTH", "sesame"), ("AUTH", "***")),

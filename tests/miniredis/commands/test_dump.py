@@ -20,6 +20,7 @@ from miniredis.engine.values.hashes import HashValue
 from miniredis.engine.values.packing import Packing
 from miniredis.engine.values.sets import SetValue
 from miniredis.engine.values.sorted_sets import SortedSet
+from tests.cases import for_each
 
 from ...sizes import long_texts, sizes, some_size
 
@@ -232,7 +233,7 @@ def test_a_payload_with_a_wrong_checksum_version_or_length_is_refused() -> None:
             restore(wrong)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"", b"\x03\x01\x01a", b"\x63", b"\x00", b"\x00\x20abc", b"\x00\x81" + b"\xff" * 8, b"\x00\xc4", b"\x00\xc3\x01",

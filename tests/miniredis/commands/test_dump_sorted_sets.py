@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from conformance.targets import Address
 from miniredis.engine.rdb.payload import BadDataError, restore
 from miniredis.engine.values.sorted_sets import SortedSet
+from tests.cases import for_each
 
 from .test_dump import ELEMENTS, signed
 
@@ -87,7 +88,7 @@ def test_restore_reads_every_encoding_of_a_sorted_set(
         assert client.object("encoding", "k") == encoding
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"\x03\x00", b"\x05\x00", b"\x03\x01\x01a", b"\x03\x01\x01a\xfd", b"\x03\x01\x01a\x01x", b"\x03\x81" + b"\xff" * 8,

@@ -23,7 +23,7 @@ from miniredis.engine.values.sets import SetValue
 from miniredis.engine.values.sorted_sets import SortedSet
 from miniredis.engine.values.streams import Stream
 from miniredis.scripting import new_interpreter
-from tests.cases import check_each, exhaustive
+from tests.cases import check_each, exhaustive, for_each
 from tests.miniredis.engine.effects import appended_to, commands_in, differences
 from tests.servers import start_redis
 
@@ -231,7 +231,7 @@ def recorded(*pieces: bytes) -> bytes:
     return engine.recording.take()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "appended"),
     [
         (encode("LPUSH", "l", "a"), encode("LPUSH", "l", "a")),

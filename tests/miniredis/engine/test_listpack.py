@@ -13,6 +13,7 @@ from miniredis.engine.rdb.packed import listpack_elements, read_listpack
 from miniredis.engine.rdb.reader import BadDataError, Reader
 from miniredis.engine.values.listpack import pack, pack_element, pack_integer
 from miniredis.engine.values.listpack_bulk import bulk_elements, pack_strings
+from tests.cases import for_each
 
 COUNT = 40
 
@@ -70,7 +71,7 @@ UNLIKE: dict[str, Callable[[int], bytes]] = {
 TEXTS = SAME_SIZE | ALIKE | UNLIKE
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@for_each("text", TEXTS.values(), ids=TEXTS)
 def test_texts_are_packed_and_read_at_once_as_if_one_by_one(text: Callable[[int], bytes]) -> None:
     texts = [text(number) for number in range(COUNT)]
     packed = pack_strings(texts)
@@ -78,14 +79,14 @@ def test_texts_are_packed_and_read_at_once_as_if_one_by_one(text: Callable[[int]
     assert read_listpack(packed) == texts
 
 
-@pytest.mark.parametrize("size", [1, 10, 63, 64, 125, 4095])
+@for_each("size", [1, 10, 63, 64, 125, 4095])
 def test_many_texts_of_one_size_are_read_at_once(size: int) -> None:
     texts = [b"%c" % (97 + number % 26) * size for number in range(COUNT)]
     assert [*bulk_elements(pack_strings(texts), COUNT)] == texts
 
 
-@pytest.mark.parametrize("bits", [16, 24, 32, 64])
-@pytest.mark.parametrize("sign", [1, -1])
+@for_each("bits", [16, 24, 32, 64])
+@for_each("sign", [1, -1])
 def test_many_integers_of_one_form_are_read_at_once(sign: int, bits: int) -> None:
     texts = [b"%d" % (sign * ((1 << bits - 1) - 1 - number)) for number in range(COUNT)]
     assert bulk_elements(pack_strings(texts), COUNT) == texts
@@ -110,7 +111,7 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("texts", DAMAGED.values(), ids=DAMAGED)
+@for_each("texts", DAMAGED.values(), ids=DAMAGED)
 def test_damage_is_found_alike_at_once_and_one_by_one(texts: list[bytes]) -> None:
     packed = pack_strings(texts)
     for at, byte in product(range(len(packed)), (0, 1, 0x40, 0xFF)):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from conformance.targets import Address
 from conformance.wire import RawConnection, encode
 from miniredis.engine.numbers.long_doubles import LongDouble
+from tests.cases import for_each
 
 ODD = [
     "", " 1", "1 ", "inf", "-inf", "nan", "+inf", "infinity", "INF", "infinit", "nan(1)", "+", "-", ".", "1.", ".5",
@@ -57,7 +56,7 @@ def test_incrbyfloat_gives_the_sums_of_a_real_server(embedded_server: Address, r
                 assert ours.reply() == theirs.reply(), pair
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "shown"),
     [("0.1", "0.1"), ("1e3", "1000"), ("-0", "0"), ("1e-18", "0"), ("0x1p-1", "0.5"), ("-2.50", "-2.5")],
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from miniredis.engine.protocol.errors import ProtocolError
 from miniredis.engine.protocol.requests import FAST_LIMIT, READ_SIZE, FastParser, RequestParser, few_requests
+from tests.cases import for_each
 
 from ...sizes import long_texts, sizes
 
@@ -81,7 +82,7 @@ CASES: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+@for_each("case", CASES.values(), ids=CASES.keys())
 def test_a_request_parses_the_same_wherever_it_is_cut(case: tuple[bytes, list[list[bytes]], bytes]) -> None:
     data, requests, error = case
     assert parse([data]) == (requests, error), "whole"
@@ -239,7 +240,7 @@ LIMITED: dict[str, tuple[bytes, list[list[bytes]], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("case", LIMITED.values(), ids=LIMITED.keys())
+@for_each("case", LIMITED.values(), ids=LIMITED.keys())
 def test_requests_before_authentication_have_stricter_limits(
     case: tuple[bytes, list[list[bytes]], bytes],
 ) -> None:
@@ -297,7 +298,7 @@ def sent(*words: bytes) -> bytes:
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%b\r\n" % (len(word), word) for word in words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "requests"),
     [
         (sent(b"SET", b"k", b"v"), [[b"SET", b"k", b"v"]]),

@@ -17,7 +17,7 @@ import trio.testing
 
 import miniredis
 from miniredis.engine.config.table import DIRECTIVES
-from tests.cases import check_each
+from tests.cases import check_each, for_each
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ WRONG_KEYWORDS: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("keywords", "kind", "message"), WRONG_KEYWORDS)
+@for_each(("keywords", "kind", "message"), WRONG_KEYWORDS)
 def test_start_names_the_argument_that_is_wrong(
     keywords: dict[str, Any], kind: type[Exception], message: str
 ) -> None:

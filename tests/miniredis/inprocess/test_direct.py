@@ -17,6 +17,7 @@ import redis.asyncio
 import miniredis
 from miniredis.engine import Instant
 from miniredis.engine.declarations.registry import LOOKUP
+from tests.cases import for_each
 
 from ...waiting import until
 
@@ -152,9 +153,9 @@ PIPELINES: dict[str, list[tuple[Any, ...]]] = {
 """The commands of pipelines and transactions."""
 
 
-@pytest.mark.parametrize("is_transaction", [False, True], ids=["pipeline", "transaction"])
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("name", PIPELINES)
+@for_each("is_transaction", [False, True], ids=["pipeline", "transaction"])
+@for_each("options", OPTIONS, ids=str)
+@for_each("name", PIPELINES)
 def test_a_pipeline_gives_what_one_over_tcp_gives(
     name: str, options: dict[str, Any], is_transaction: bool
 ) -> None:
@@ -183,8 +184,8 @@ def test_a_pipeline_gives_what_one_over_tcp_gives(
         assert outcomes(direct) == outcomes(over_tcp)
 
 
-@pytest.mark.parametrize("is_transaction", [False, True], ids=["pipeline", "transaction"])
-@pytest.mark.parametrize("name", PIPELINES)
+@for_each("is_transaction", [False, True], ids=["pipeline", "transaction"])
+@for_each("name", PIPELINES)
 def test_a_pipeline_of_asyncio_gives_what_one_over_tcp_gives(name: str, is_transaction: bool) -> None:
     async def outcomes(client: Any) -> Any:
         try:

@@ -16,7 +16,6 @@ from miniredis.ticks.tick_runner import TickRunner
 from ...cases import exhaustive
 from ...waiting import PATIENCE
 
-
 pytestmark = pytest.mark.usefixtures("forked")
 
 

@@ -25,6 +25,7 @@ from miniredis.persistence.folder import Folder
 from miniredis.persistence.frames import batches
 from miniredis.persistence.journal import Journal
 from miniredis.scripting import new_interpreter
+from tests.cases import for_each
 
 from .memory_disk import Killed, MemoryDisk, failing, failing_once, killing, works
 
@@ -478,10 +479,10 @@ def test_a_torn_end_is_cut_with_a_warning(caplog: pytest.LogCaptureFixture) -> N
     assert Server(disk).ask("MGET", "a", "b", "c") == b"*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n3\r\n"
 
 
-@pytest.mark.parametrize("before", [0, 1, 100, 300])
-@pytest.mark.parametrize("inside", [0, 1, 100, 300])
-@pytest.mark.parametrize("torn", [b"", b"*2\r\n$4\r\nINCR\r\n$1\r"])
-@pytest.mark.parametrize("multi", [encode("MULTI"), b"*01\r\n$05\r\nMULTI\r\n"])
+@for_each("before", [0, 1, 100, 300])
+@for_each("inside", [0, 1, 100, 300])
+@for_each("torn", [b"", b"*2\r\n$4\r\nINCR\r\n$1\r"])
+@for_each("multi", [encode("MULTI"), b"*01\r\n$05\r\nMULTI\r\n"])
 def test_a_torn_transaction_is_cut_from_its_beginning(
     before: int, inside: int, torn: bytes, multi: bytes
 ) -> None:
@@ -498,8 +499,8 @@ def test_a_torn_transaction_is_cut_from_its_beginning(
     assert disk.read(path) == whole + appended
 
 
-@pytest.mark.parametrize("note", [b"#TS:1700000000\r\n", b"#\n", b"#" + b"x" * 5000 + b"\r\n"])
-@pytest.mark.parametrize("inside", [0, 1, 300])
+@for_each("note", [b"#TS:1700000000\r\n", b"#\n", b"#" + b"x" * 5000 + b"\r\n"])
+@for_each("inside", [0, 1, 300])
 def test_a_torn_transaction_behind_an_annotation_is_cut_from_its_beginning(note: bytes, inside: int) -> None:
     disk = MemoryDisk()
     push = encode("RPUSH", "l", "1")
@@ -537,7 +538,7 @@ def test_an_unknown_command_is_named_with_the_byte_behind_it(before: int) -> Non
         Server(disk)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "told"),
     [
         (lambda data: data.replace(b"*3\r\n$3\r\nSET\r\n$1\r\nb", b"?3\r\n$3\r\nSET\r\n$1\r\nb"), "at byte 50"),

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from miniredis.persistence.manifest import Manifest, ManifestError
+from tests.cases import for_each
 
 
 def parsed(data: bytes) -> Manifest:
     return Manifest.parse(data.decode("utf-8", "surrogateescape"))
 
 
-@pytest.mark.parametrize(
-    "number", ["", "x", "-1", "0", "1.5", "\N{SUPERSCRIPT TWO}", "\N{DEVANAGARI DIGIT TWO}"]
-)
+@for_each("number", ["", "x", "-1", "0", "1.5", "\N{SUPERSCRIPT TWO}", "\N{DEVANAGARI DIGIT TWO}"])
 def test_a_number_has_digits_of_ascii(number: str) -> None:
     with pytest.raises(ManifestError, match="line 1: Invalid AOF manifest file format"):
         parsed(f"file a seq {number} type b\n".encode())

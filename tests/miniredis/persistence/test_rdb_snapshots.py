@@ -24,6 +24,7 @@ from miniredis.persistence.damage import DamagedFileError
 from miniredis.persistence.disk import Disk
 from miniredis.persistence.rdb_file import save_file
 from miniredis.testing.real_servers import real_at_free_port
+from tests.cases import for_each
 
 from .rdb_states import (
     FAR,
@@ -230,7 +231,7 @@ def test_loaded_keys_expire_in_time(filled: Engine) -> None:
 # Opcodes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "state"),
     [
         (b"\xf8\x14\x00\x01k\x01v", {b"k": b"v"}),
@@ -268,7 +269,7 @@ def test_how_long_a_key_was_not_used_is_kept() -> None:
     assert [db.used[key] - engine.keyspace.milliseconds for key in (b"k", b"l")] == [-20_000, 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "reason"),
     [
         (b"", "does not begin"),
@@ -387,7 +388,7 @@ def small_engine() -> Engine:
     return engine
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"\x00\x81" + b"\x7f" * 8,

@@ -17,6 +17,7 @@ from miniredis.engine.rdb.payload import BadDataError, dump, restore
 from miniredis.engine.rdb.reader import length
 from miniredis.engine.rdb.rqueues import MODULE_ID
 from miniredis.engine.values.rqueues import LARGEST, RQueue
+from tests.cases import for_each
 
 from ...sizes import some_size
 from ..commands.test_dump import signed
@@ -156,7 +157,7 @@ def test_a_valid_payload_is_restored(parts: tuple[bytes, ...]) -> None:
     assert isinstance(restore(payload(*parts)), RQueue)
 
 
-@pytest.mark.parametrize("parts", BAD.values(), ids=BAD.keys())
+@for_each("parts", BAD.values(), ids=BAD.keys())
 def test_an_invalid_payload_is_refused(parts: tuple[bytes, ...]) -> None:
     with pytest.raises(BadDataError):
         restore(payload(*parts))

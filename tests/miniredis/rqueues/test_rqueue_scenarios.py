@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.cases import for_each
+
 from .rqueue_scenarios import FOLDER, Player, Scenario, read
 
 SCENARIOS = {
@@ -11,7 +13,7 @@ SCENARIOS = {
 }
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
+@for_each("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_a_scenario_gets_the_replies_it_states(scenario: Scenario) -> None:
     assert scenario.sentences, "it names no sentence"
     Player().play(scenario)

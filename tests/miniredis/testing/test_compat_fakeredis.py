@@ -15,6 +15,7 @@ import redis
 
 from miniredis.compat import fakeredis
 from miniredis.compat.fakeredis import FakeAsyncRedis, FakeRedis, FakeServer, FakeStrictRedis
+from tests.cases import for_each
 
 
 def test_a_client_that_names_no_server_has_data_of_its_own() -> None:
@@ -120,7 +121,7 @@ def test_what_is_not_here_is_refused(options: dict[str, Any]) -> None:
             make(**options)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "expected"),
     [
         ({}, "7.0.15"),

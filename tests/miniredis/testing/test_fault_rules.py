@@ -16,6 +16,7 @@ from redis.retry import Retry
 
 import miniredis
 from miniredis import faults
+from tests.cases import for_each
 
 from ...waiting import until
 
@@ -482,7 +483,7 @@ def test_another_program_adds_lists_and_ends_rules_by_a_command() -> None:
         assert client.ping()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "fault"),
     [
         ("delay 2.5", faults.delay(2.5)),
@@ -501,7 +502,7 @@ def test_the_command_knows_each_fault(words: str, fault: faults.Fault) -> None:
         assert [rule.fault for rule in server._runner.engine.rules.all] == [fault]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "text"),
     [
         ("", "takes ADD, LIST or CLEAR"),

@@ -12,11 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 import miniredis
 from conformance.documents.recorded.player import RawClient
 from conformance.targets import target_named
+from tests.cases import for_each
 
 from .test_versions import NOT_HERE, ask
 
@@ -127,7 +126,7 @@ def without_moment(entry: list[Any]) -> dict[str, Any]:
     return facts | {name: type(value).__name__ for name, value in facts.items() if name in moments}
 
 
-@pytest.mark.parametrize("version", json.loads(RECORDED.read_text()) if RECORDED.exists() else [])
+@for_each("version", json.loads(RECORDED.read_text()) if RECORDED.exists() else [])
 def test_users_and_what_they_are_refused_are_those_of_the_version(version: str) -> None:
     theirs = json.loads(RECORDED.read_text())[version]
     with miniredis.start(version=version) as server:

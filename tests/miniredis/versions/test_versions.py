@@ -24,6 +24,7 @@ from conformance.targets import target_named
 from miniredis.__main__ import main, read_command_line
 from miniredis.engine import Instant
 from miniredis.engine.versions.version import DEFAULT, VERSIONS, versions_in
+from tests.cases import for_each
 
 pytest_plugins = "pytester"
 
@@ -413,7 +414,7 @@ TOLD: Final = {
 """What real servers of these versions say, each in a conversation of its own."""
 
 
-@pytest.mark.parametrize(("request_", "versions"), TOLD)
+@for_each(("request_", "versions"), TOLD)
 def test_a_version_checks_and_refuses_as_a_real_server(request_: str, versions: str) -> None:
     for each in versions_in(versions):
         with miniredis.start(version=each.name) as server:
@@ -504,7 +505,7 @@ SAID: Final = [
 """Versions, a request, and what real servers of these versions say; ``s`` is a string, the other keys have what fits."""
 
 
-@pytest.mark.parametrize(("versions", "request_", "said"), SAID)
+@for_each(("versions", "request_", "said"), SAID)
 def test_an_error_has_the_words_of_the_version(versions: str, request_: str, said: str) -> None:
     for version in versions_in(versions):
         with miniredis.start(version=version.name) as server:

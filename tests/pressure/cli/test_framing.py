@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pressure.cli.framing import FORMATS, FormatError, Framing, Whole
 
-from ...cases import exhaustive_but
+from ...cases import exhaustive_but, for_each
 from ...sizes import long_texts, repeated, sizes
 
 
@@ -51,7 +51,7 @@ def test_a_message_that_contains_the_separator_does_not_fit() -> None:
     assert [FORMATS[name]().fits(b"a\0b") for name in FORMATS] == [True, False, True]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rest", "said"),
     [
         (b"\0\0", "at byte 7: .*ends after 2 bytes of a length of 4 bytes"),
@@ -59,7 +59,7 @@ def test_a_message_that_contains_the_separator_does_not_fit() -> None:
         (b"text\n", "at byte 7: .*a length of 1952807028 is more than Redis takes"),
     ],
 )
-@pytest.mark.parametrize("cut", [0, 7, 9])
+@for_each("cut", [0, 7, 9])
 def test_malformed_bytes_are_reported_after_all_complete_messages(rest: bytes, said: str, cut: int) -> None:
     framing, data = FORMATS["binary"](), b"\0\0\0\3abc" + rest
     assert [*framing.feed(data[:cut]), *framing.feed(data[cut:]), *framing.end()] == [b"abc"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pressure.cli.parser import parse
+from tests.cases import for_each
 
 PARSED: dict[str, dict[str, Any]] = {
     "put q": {"name": "q", "messages": []},
@@ -38,7 +39,7 @@ PARSED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("line", PARSED)
+@for_each("line", PARSED)
 def test_options_and_arguments_are_parsed_in_any_order(line: str) -> None:
     found = vars(parse(line.split()))
     assert {name: found[name] for name in PARSED[line]} == PARSED[line]

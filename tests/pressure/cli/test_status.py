@@ -18,6 +18,7 @@ from pressure.cli.framing import FormatError
 from pressure.cli.status import STATUSES, LostError, lost_messages, status_of
 from pressure.cli.stop import Stop
 from pressure.errors import PressureError
+from tests.cases import for_each
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,7 +43,7 @@ CODES: dict[Exception, int] = {
 }
 
 
-@pytest.mark.parametrize("error", CODES, ids=lambda error: type(error).__name__)
+@for_each("error", CODES, ids=lambda error: type(error).__name__)
 def test_each_error_has_its_exit_status(error: Exception) -> None:
     assert status_of(error) == CODES[error]
 

@@ -24,7 +24,7 @@ from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.kinds.ring import operations as ring
 from pressure.protocol.operation import Deadline, Operation, ServerFacts
-from tests.cases import exhaustive
+from tests.cases import exhaustive, for_each
 from tests.tools.simulation import Choose, Simulation, every_run
 
 JOBS = b"queue:jobs"
@@ -98,8 +98,8 @@ RING_ACTS: dict[str, Act] = {
 }
 
 
-@pytest.mark.parametrize("locked", [True, False])
-@pytest.mark.parametrize("second", RING_ACTS)
+@for_each("locked", [True, False])
+@for_each("second", RING_ACTS)
 def test_two_clients_of_a_ring_complete_an_item_only_with_its_lock(second: str, locked: bool) -> None:
     """Whoever has the lock completes the item, and another does something else."""
 

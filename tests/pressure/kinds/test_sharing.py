@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from pressure import BackupQueue, QueueAlreadyExistsError, QueueEmptyError, ReliableQueue, RingQueue
+from tests.cases import for_each
 
 from ..conftest import StartTask, waiting
 from .conftest import Make
@@ -108,8 +109,8 @@ def test_taking_from_an_unknown_queue_creates_nothing(make: Make, raw: redis.Red
     assert raw.keys() == []
 
 
-@pytest.mark.parametrize("kind", [BackupQueue, RingQueue, ReliableQueue])
-@pytest.mark.parametrize(
+@for_each("kind", [BackupQueue, RingQueue, ReliableQueue])
+@for_each(
     "name",
     ["a:processing", "a:claims", b"a:delayed", "a:due", "a:deliveries", "a:beats", "a:notes", "a:kind",
      "a:lock:1", "a:due:audit", "a:processing:processing"],

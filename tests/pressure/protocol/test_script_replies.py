@@ -18,6 +18,7 @@ from pressure.protocol.lua import ScriptReply
 from pressure.protocol.problems import problem
 from pressure.protocol.role import PRODUCER
 from pressure.protocol.scripts import PutProgress
+from tests.cases import for_each
 
 from .play import (
     KEYS,
@@ -46,7 +47,7 @@ def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused
 MEBIBYTE = 1 << 20
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sizes", "stored", "sent"),
     [
         ([1] * 1001, 0, 1000),
@@ -102,8 +103,8 @@ STATUSES: dict[bytes, type[Exception] | None] = {
 }
 
 
-@pytest.mark.parametrize("stuck", [b"", b"NOPERM no"])
-@pytest.mark.parametrize(("status", "kind"), STATUSES.items())
+@for_each("stuck", [b"", b"NOPERM no"])
+@for_each(("status", "kind"), STATUSES.items())
 def test_each_status_that_a_script_returns_becomes_its_error(
     status: bytes, kind: type[Exception] | None, stuck: bytes
 ) -> None:

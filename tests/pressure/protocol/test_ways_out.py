@@ -15,6 +15,7 @@ from pressure import (
     ServerReplyError,
 )
 from pressure.protocol import Wait
+from tests.cases import for_each
 
 from .play import (
     BEFORE,
@@ -107,7 +108,7 @@ WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], 
 }
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@for_each("way", WAYS_OUT)
 def test_the_role_is_given_back_however_an_operation_ends(way: str) -> None:
     start, script, error, given_back = WAYS_OUT[way]
     play = start()
@@ -120,7 +121,7 @@ def test_the_role_is_given_back_however_an_operation_ends(way: str) -> None:
     assert isinstance(play.error, error)
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@for_each("way", WAYS_OUT)
 def test_a_role_that_another_client_holds_is_not_given_back(way: str) -> None:
     start, script, error, _ = WAYS_OUT[way]
     play = start()

@@ -16,6 +16,7 @@ from pressure.kinds.reliable.operations import QueueState
 from pressure.kinds.reliable.stream import Stream
 from pressure.protocol.operation import Batch, Command, Deadline, Operation, ServerFacts
 from pressure.protocol.sizes import MOST_BYTES, Sizes
+from tests.cases import for_each
 
 PLACE = KindKeys(b"jobs", (b"a", b"b"))
 #: Where all that is asked for fits into one step.
@@ -99,13 +100,13 @@ def played(name: str) -> tuple[Operation[Any], Batch]:
         step = working.send([answer(each) for each in step.commands])
 
 
-@pytest.mark.parametrize("name", CALLS)
+@for_each("name", CALLS)
 def test_messages_already_received_are_known_when_the_connection_is_lost(name: str) -> None:
     _, step = played(name)
     assert step.taken == DATAS
 
 
-@pytest.mark.parametrize("name", LATER)
+@for_each("name", LATER)
 def test_messages_already_received_are_returned_when_a_later_command_is_refused(name: str) -> None:
     working, step = played(name)
     with pytest.raises(StopIteration) as stop:
