@@ -32,14 +32,30 @@ MODULES: Final = (
             "healing",
             "receiving",
             "refusals",
+            "lost_roles",
             "rights",
             "costs",
             "textbook",
         )
     ),
     *(f"lists.{name}" for name in ("pushing", "elements", "errors", "timeouts", "blocking", "matrix")),
-    *(f"distributed_queues.{name}" for name in ("backup", "ring", "kinds")),
-    *(f"redismq.{name}" for name in ("walking", "messages", "commands")),
+    *(f"distributed_queues.{name}" for name in ("backup", "reaping", "ring", "kinds")),
+    *(
+        f"redismq.{name}"
+        for name in (
+            "walking",
+            "delivering",
+            "inspecting",
+            "recovering",
+            "delaying",
+            "dead",
+            "several",
+            "working",
+            "never_lost",
+            "on_the_module",
+            "commands",
+        )
+    ),
     "recorded",
     "recorded.large_requests",
     "histories",

@@ -122,7 +122,7 @@ ALIKE: Final = (
     ("LATENCY", "HISTORY", "command"), ("LATENCY", "GRAPH", "command"), ("LATENCY", "RESET", "command"),
     ("CONFIG", "SET", "slowlog-log-slower-than", "0"), ("CONFIG", "SET", "masterauth", "secret"), ("AUTH", "ann", "secret"),
     ("ACL", "SETUSER", "ann", "on", ">secret"), ("ACL", "GETUSER", "none"), ("ACL", "DELUSER", "none", "ann"),
-    ("HELLO", "3", "AUTH", "ann", "secret"), ("SET", "k", "v" * 200), ("RPUSH", "l", *"abcdefghijklmnopqrstuvwxyzabcdefghi"),
+    ("HELLO", "3", "AUTH", "ann", "secret"), ("AUTH", "ann", "wrong"), ("ACL", "LOG"), ("ACL", "LOG", "RESET"), ("SET", "k", "v" * 200), ("RPUSH", "l", *"abcdefghijklmnopqrstuvwxyzabcdefghi"),
     ("SLOWLOG", "GET", "9"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "GET"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
     ("CONFIG", "SET", "slowlog-log-slower-than", "10000"), ("ACL", "GENPASS"), *(("ACL", "GENPASS", bits) for bits in ("0", "32", "33", "36", "37", "4096", "4097")),
 )  # fmt: skip
@@ -131,7 +131,8 @@ ALIKE: Final = (
 
 MONITORED: Final = (
     ("SET", "k", 'a\r\n\t"\\\x00\xe9'), ("GET", "k"), ("INCR", "k"), ("CLIENT", "SETNAME", "ann"), ("PING",), ("LPUSH", "l", "a", ""),
-    ("FUNCTION", "LOAD", "none"), ("EVAL", "return 1", "0"), ("SORT", "l"), ("BLPOP", "l", "1"),
+    ("FUNCTION", "LOAD", "none"), ("EVAL", "return 1", "0"), ("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"),
+    ("SORT", "l"), ("BLPOP", "l", "1"),
 )  # fmt: skip
 """Requests that a monitor is told of, each in a reply."""
 
@@ -182,6 +183,76 @@ def without_numbers(reply: Any) -> Any:
             return str(reply)
         case _:
             return type(reply)
+
+
+BEGUN: Final = (b"PIN", b"*1\r\n$4\r\nPI", b"*2\r\n$4\r\nPING\r\n$5\r\nab")
+"""Requests that are not whole."""
+
+
+@check("wire.server")
+def counts_what_has_come_of_a_request(env: Environment) -> None:
+    """CLIENT LIST, of another client that has sent a part of a request."""
+    assert env.address.another is not None
+    told = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew() as address, Environment(address, env.client) as own:
+            told.append([bytes_of(own, part) for part in BEGUN])
+    here, there = told
+    expect(here, there, f"qbuf and argv-mem after {BEGUN}, beside {reference_of(env)}")
+
+
+def bytes_of(env: Environment, part: bytes) -> list[bytes]:
+    """What CLIENT LIST tells of the bytes of a client that has sent a part of a request, when it has come."""
+    sender, other = env.connect(), env.connect()
+    number = decoded(sender.command("CLIENT", "ID"))
+
+    def told() -> list[bytes]:
+        line = decoded(other.command("CLIENT", "LIST", "ID", str(number)))
+        return re.findall(rb" (?:qbuf|argv-mem)=(\d+)", line)
+
+    before = told()
+    sender.socket.sendall(part)
+    env.until(lambda: told() != before, f"did CLIENT LIST tell of {part!r}")
+    return told()
+
+
+@check("wire.server")
+def passwords_differ(env: Environment) -> None:
+    server = env.connect()
+    some = {server.command("ACL", "GENPASS", *bits) for bits in ((), (), ("256",), ("256",))}
+    expect(len(some), 4, f"different passwords of 256 bits of four: {some}")
+
+
+ENDS: Final = (("l", "0"), ("text", "0"), ("l", "0.01"))
+"""Waits that end by what comes, by an error that comes of it, and when their time is over."""
+
+
+@check("wire.server")
+def waits_are_counted(env: Environment) -> None:
+    """When they end, by LATENCY HISTOGRAM and by INFO."""
+    assert env.address.another is not None
+    told = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew() as address, Environment(address, env.client) as own:
+            told.append([calls_of(own, *end) for end in ENDS])
+    here, there = told
+    expect(here, there, f"calls of BLMOVE, and failed ones, after {ENDS}, beside {reference_of(env)}")
+
+
+def calls_of(env: Environment, target: str, timeout: str) -> tuple[int, ...]:
+    """How many calls of BLMOVE are counted after one more, in the histogram and by INFO, and of these failed ones."""
+    waiter, server = env.connect(), env.connect()
+    env.redis.set(env.key("text"), "v")
+    waiter.send("BLMOVE", env.key("k"), env.key(target), "LEFT", "LEFT", timeout)
+    if timeout == "0":
+        env.until_blocked(1)
+        server.command("RPUSH", env.key("k"), "v")
+    waiter.reply()
+    env.redis.delete(env.key("k"))
+    histogram = decoded(server.command("LATENCY", "HISTOGRAM", "blmove"))
+    seen = (histogram[1][1], histogram[1][3][-1]) if histogram else (0, 0)
+    stats: Any = env.redis.info("commandstats")["cmdstat_blmove"]
+    return *seen, stats["calls"], stats["failed_calls"]
 
 
 @check("wire.blocking")

@@ -90,14 +90,15 @@ def spares_who_may_be_alive(env: Environment) -> None:
 @check("decided.heals")
 def frees_its_own_at_once(env: Environment) -> None:
     """A hold of this process that is over needs no second look, and a client that does not wait frees it, too."""
-    with refilled(env) as queue:
+    with refilled(env) as queue, mock.patch.object(liveness, "PROBE_INTERVAL", LONG):
+        env.start(queue.repair).finish("a repair where both roles are free")
         with queue.receive():
             ours_before = text(env, ":consumer")
         queue.put(b"w")
         for role, operate in (("producer", partial(queue.put_nowait, b"x")), ("consumer", queue.get_nowait)):
             for free in (operate, queue.repair):
                 take(env, role, ours_before)
-                free()
+                env.start(free).finish(f"what frees the {role} role of a hold that is over")
                 expect_roles_free(env)
 
 
@@ -156,6 +157,20 @@ def two_that_do_not_wait_restore_a_token(env: Environment) -> None:
                 wanted = type(None) if is_last and is_restored else QueueFullError
                 expect(type(error), wanted, f"what stops a Put that finds no token, noted {seconds} s before")
                 noted_before(env, ":not_full:suspect", seconds)
+
+
+@check("decided.heals")
+def notes_no_token_that_is_not_lost(env: Environment) -> None:
+    """A Put that finds no room, or that may not heal a queue; or else another would restore a token at once."""
+    for bound, settings in ((1, {}), (2, {"heal": False})):
+        with refilled(env, bound, **settings) as queue:
+            env.redis.delete(env.queue_key(":not_full"))
+            env.start(partial(queue.put, b"w", timeout=0.1)).expect_error(
+                QueueFullError, "a Put without a token"
+            )
+            expect(
+                env.redis.exists(env.queue_key(":not_full:suspect")), 0, f"notes, {settings}, bound {bound}"
+            )
 
 
 @check("decided.heals")

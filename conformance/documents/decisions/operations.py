@@ -206,9 +206,9 @@ def closed_first(env: Environment) -> None:
     queue = env.created()
     queue.shutdown()
     with held(env, PRODUCER):
-        env.start(lambda: queue.put(b"v")).expect_error(
-            QueueClosedError, "put to a closed queue whose role is held"
-        )
+        for name, put in (("put", queue.put), ("put_nowait", queue.put_nowait)):
+            error = f"{name} to a closed queue whose role is held"
+            env.start(partial(put, b"v")).expect_error(QueueClosedError, error)
 
 
 @check("decided.closed-first")

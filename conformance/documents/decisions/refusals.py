@@ -2,225 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
-from itertools import count as numbers
 from itertools import product
-from typing import Any, Final
+from typing import Any
 
-from pressure import (
-    MalformedQueueError,
-    PressureError,
-    PressureWarning,
-    QueueDoesNotExistError,
-    QueueInUseError,
-    ServerReplyError,
-)
+from pressure import PressureError, QueueInUseError, ServerReplyError
 
-from ...judging.environment import Environment, Failure, expect, expect_error
-from ...wire.gate import Act, Gate, Instead, full_memory, loading, no_scripts
+from ...judging.environment import Environment, expect, expect_error
+from ...wire.gate import Instead, full_memory, loading, no_scripts
 from ..registry import check
-from ..state import (
-    CONSUMER,
-    COUNTERS,
-    LISTS,
-    LONG,
-    PRODUCER,
-    SUFFIXES,
-    MishapError,
-    contents,
-    counters,
-    held,
-    length,
-    our_own,
-    text,
+from ..state import CONSUMER, COUNTERS, LISTS, PRODUCER, SUFFIXES, contents, counters, held, length, our_own
+from . import RECEIVE, decided
+from .attempts import (
+    KEYS,
+    MORE,
+    OPERATIONS,
+    THERE,
+    attempted,
+    attempts,
+    described,
+    elements,
+    expect_lawful,
+    is_spoiled,
+    receive,
+    spoil,
 )
-from . import RECEIVE, decided, ours
-from .moments import begin_delete
-
-THERE: Final = [b"a", b"bb"]
-"""What waits before each operation."""
-
-MORE: Final = (b"c", b"dd", b"")
-"""What is put."""
-
-
-def put(queue: Any) -> list[bytes]:
-    queue.put(MORE[0])
-    return []
-
-
-def put_many(queue: Any) -> list[bytes]:
-    queue.put_many(MORE)
-    return []
-
-
-def close(queue: Any) -> list[bytes]:
-    queue.shutdown()
-    return []
-
-
-def receive(queue: Any, *, ends: str = "well") -> list[bytes]:
-    with queue.receive() as message:
-        if ends == "by an error":
-            raise MishapError
-        if ends == "rejected":
-            message.reject()
-    return [] if ends == "rejected" else [message.data]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What is done to a queue.
-
-    Attributes:
-        work: does it, and returns what it got.
-        role: the role that it takes.
-        puts: what it puts.
-        takes: how many messages it takes for good.
-    """
-
-    work: Callable[[Any], list[bytes]]
-    role: str
-    puts: tuple[bytes, ...] = ()
-    takes: int = 0
-
-
-OPERATIONS: Final = {
-    "put": Operation(put, "producer", MORE[:1]),
-    "put_many": Operation(put_many, "producer", MORE),
-    "close": Operation(close, "producer"),
-    "get": Operation(lambda queue: [queue.get()], "consumer", takes=1),
-    "get_many": Operation(lambda queue: list(queue.get_many(5)), "consumer", takes=2),
-    "receive": Operation(receive, "consumer", takes=1),
-    "reject": Operation(partial(receive, ends="rejected"), "consumer", takes=1),
-    "fail": Operation(partial(receive, ends="by an error"), "consumer"),
-}
-
-KEYS: Final = {
-    "producer": ("", ":bound", ":closed", ":not_full", ":producer", PRODUCER, *COUNTERS[:2]),
-    "consumer": ("", ":bound", ":closed", ":not_full", ":consumer", CONSUMER, *COUNTERS[2:], ":unacked", ":rejected"),
-}  # fmt: skip
-"""The keys that a client touches in a role."""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """An operation that is over.
-
-    Attributes:
-        got: what it got.
-        stored: how many values it has put, as far as it says.
-        error: what it raised.
-        told: what the error and warnings say, with notes.
-        looks: whether a look at the queue is told, after others have changed what the operation may have watched.
-    """
-
-    got: list[bytes]
-    stored: int
-    error: Exception | None
-    told: str
-    looks: bool = True
-
-
-def attempted(operation: Operation, queue: Any) -> Attempt:
-    """What came of an operation.
-
-    Raises:
-        Exception: it raised something that no operation may.
-    """
-    got, stored = list[bytes](), len(operation.puts)
-    error: Exception | None = None
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always", PressureWarning)
-        try:
-            got = operation.work(queue)
-        except PressureError as raised:
-            stored, error = raised.done, raised
-        except MishapError as raised:
-            error = raised
-    told = (*(each.message for each in seen), error or "", *getattr(error, "__notes__", ()))
-    return Attempt(got, stored, error, "\n".join(map(str, told)))
-
-
-def attempts(
-    env: Environment, operation: Operation, act: Act, **settings: object
-) -> Iterator[tuple[int, Attempt]]:
-    """An operation after another; something happens at a later message of each."""
-    with Gate(env.address) as gate:
-        for moment in numbers(1):
-            env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
-            with our_own(env, "jobs", url=gate.url, prefix=env.prefix, **settings) as queue:
-                queue.create()
-                queue.put_many(THERE)
-                gate.arm(moment, act)
-                attempt, sent = attempted(operation, queue), gate.disarm()
-                yield moment, replace(attempt, looks=looks(env, queue))
-                if sent < moment:
-                    return
-
-
-def looks(env: Environment, queue: Any) -> bool:
-    """Whether a look at a queue is told after others have changed all its keys."""
-    for suffix in SUFFIXES:
-        env.redis.expire(env.queue_key(suffix), int(LONG))
-        env.redis.persist(env.queue_key(suffix))
-    try:
-        queue.stats()
-    except (MalformedQueueError, QueueDoesNotExistError):
-        return True
-    except Exception:  # no look ends by another
-        return False
-    return True
-
-
-def expect_lawful(
-    env: Environment, operation: Operation, attempt: Attempt, spoiled: str | None, *, is_freed: bool = False
-) -> None:
-    """Fails if a message is lost or doubled, if a role is kept, or if something is wrong that is not told.
-
-    What is spoiled that names the holder looks as if another client had freed the role: from then on this one writes
-    nothing more.
-    """
-    lists = ("", ":unacked", ":rejected")
-    for suffix in {PRODUCER, CONSUMER, ":not_full"} - {spoiled, f"{spoiled}_free"}:
-        expect(length(env, suffix), 1, f"elements of {suffix}")
-    if spoiled not in lists:
-        waiting, unacked, rejected = (elements(env, suffix) for suffix in lists)
-        flow = [*attempt.got, *rejected, *unacked, *waiting]
-        expect(flow, [*THERE, *operation.puts[: attempt.stored]], "all messages, the oldest first")
-    if attempt.error is None and operation.takes and spoiled != ":unacked":
-        expect(
-            length(env, ":unacked"), 0, "messages that are not acknowledged after an operation that was done"
-        )
-    if spoiled is None:
-        expect("could not be given back" in attempt.told, False, "whether a role is told of that is free")
-    is_freed = is_freed or spoiled in {":producer", ":consumer"}
-    if attempt.error is None and not is_freed and (operation.puts or operation.takes):
-        is_told = "refused to count" in attempt.told
-        wrong = [suffix for suffix in COUNTERS if not is_right(env, operation, suffix)]
-        expect(
-            is_told,
-            bool(wrong) or (is_told and spoiled is not None),
-            f"whether it is told that {wrong} are wrong",
-        )
-
-
-def elements(env: Environment, suffix: str) -> list[bytes]:
-    """Those of a list, from its right end."""
-    found: Any = env.redis.lrange(env.queue_key(suffix), 0, -1)
-    return list(reversed(found))
-
-
-def is_right(env: Environment, operation: Operation, suffix: str) -> bool:
-    """Whether a counter is right after an operation that was done."""
-    put = (*THERE, *operation.puts)
-    counted = put if suffix in COUNTERS[:2] else put[: operation.takes]
-    number = len(counted) if suffix.endswith("_messages") else sum(map(len, counted))
-    return is_spoiled(env, suffix) is False and int(text(env, suffix) or 0) == number
 
 
 @decided("decided.refused", "what a server may refuse", needs=RECEIVE)
@@ -237,25 +44,6 @@ def refused_by_a_key(env: Environment) -> None:
                     expect_lawful(env, operation, attempt, suffix if is_spoiled(env, suffix) else None)
                     if suffix in COUNTERS:
                         expect(isinstance(attempt.error, PressureError), False, "whether it fails")
-
-
-def spoil(env: Environment, suffix: str) -> None:
-    """Makes a key something that no client would write."""
-    env.redis.delete(env.queue_key(suffix))
-    env.redis.hset(env.queue_key(suffix), "field", "value")
-
-
-def is_spoiled(env: Environment, suffix: str) -> bool:
-    return env.redis.type(env.queue_key(suffix)) == b"hash"
-
-
-@contextmanager
-def described(where: str, attempt: Attempt) -> Iterator[None]:
-    """Says where a block fails."""
-    try:
-        yield
-    except Failure as failure:
-        raise Failure(f"{where}: {failure}; {attempt}") from failure
 
 
 @check("decided.refused")
@@ -289,61 +77,6 @@ def tells_all_after_it_gave_up(env: Environment) -> None:
             work(timeout=0.01)
         env.redis.set(env.queue_key(f":{role}"), "another one")
         expect(queue.stats().length, len(THERE), "what a look tells")
-
-
-@check("decided.repair-corrects")
-def frees_roles_where_memory_is_full(env: Environment) -> None:
-    """A transaction is refused, and a script that has written before is not."""
-    for marks in (1, 2):
-        frees_roles(env, marks)
-
-
-def frees_roles(env: Environment, marks: int) -> None:
-    """Fails unless a repair that is refused a transaction does all the same, or the next one does."""
-    reports: list[Any] = []
-    for moment in numbers(1):
-        queue: Any
-        queue, gate = env.gated()
-        leave_dead(env, queue, marks)
-        gate.arm(moment, Instead(full_memory))
-        work = env.start(partial(queue.repair, force=True))
-        if work.error("a repair") is not None:
-            queue.repair(force=True)
-        elif env.flavour != "plain":
-            reports.append(work.finish("a repair").done)
-        is_over = gate.disarm() < moment
-        there = [elements(env, suffix) for suffix in ("", ":unacked")]
-        expect(
-            there,
-            [[*THERE, *MORE], []],
-            f"what waits, what is not acknowledged; message {moment} was refused",
-        )
-        lengths = [length(env, suffix) for suffix in (":closed", ":not_full", PRODUCER, CONSUMER)]
-        wanted = [2, 1, 1, 1]
-        expect(lengths, wanted, f"marks, tokens and roles; message {moment} was refused")
-        holders = [(text(env, role) or b"").endswith(b"/released") for role in (":producer", ":consumer")]
-        expect(
-            holders,
-            [True, True],
-            f"whether those who freed the roles are named; message {moment} was refused",
-        )
-        if is_over:
-            break
-    expect(len(set(reports)) <= 1, True, f"whether each repair tells the same: {reports}")
-
-
-def leave_dead(env: Environment, queue: Any, marks: int) -> None:
-    """The roles are held, the consumer has two messages, so many marks are there, and the token is lost."""
-    env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
-    queue.create()
-    queue.put_many([*THERE, *MORE])
-    for _ in range(2):
-        env.redis.lmove(env.queue_key(), env.queue_key(":unacked"), "RIGHT", "LEFT")
-    for _ in range(marks):
-        env.redis.lpush(env.queue_key(":closed"), "0")
-    env.redis.delete(*map(env.queue_key, (PRODUCER, CONSUMER, ":not_full")))
-    for role in (":producer", ":consumer"):
-        env.redis.set(env.queue_key(role), "other")
 
 
 @check("decided.refused")
@@ -485,77 +218,3 @@ def a_token_goes_back_where_memory_is_full(env: Environment) -> None:
     putting.expect_error(ServerReplyError, "a Put that is refused what it does with its token")
     seen = [length(env, suffix) for suffix in (":not_full", PRODUCER, "")]
     expect(seen, [1, 1, 0], "tokens, roles, values")
-
-
-@check("decided.reliable-repaired")
-def roles_are_freed_at_any_moment(env: Environment) -> None:
-    """Another client frees the role by force: nothing is lost or doubled, and who has lost it writes no more."""
-    with ours(env) as other:
-
-        def free() -> None:
-            other.repair(force=True)
-
-        for (name, operation), lease in product(OPERATIONS.items(), (None, LONG)):
-            for moment, attempt in attempts(env, operation, free, lease=lease):
-                with described(f"{name}, with its role freed before message {moment}", attempt):
-                    expect_lawful(env, operation, attempt, None, is_freed=True)
-                    expect(attempt.looks, True, "whether a look is told after it, whatever it has watched")
-
-
-@check("decided.lease")
-def is_renewed_at_any_moment(env: Environment) -> None:
-    """Which changes the key that names the holder; a queue that is deleted at the same time is another matter."""
-
-    def renew() -> None:
-        for holder in map(env.queue_key, (":producer", ":consumer")):
-            if (left := int(env.redis.pttl(holder))) > 0:
-                env.redis.pexpire(holder, left - 1)
-
-    def delete_too() -> None:
-        renew()
-        begin_delete(env)
-
-    for (name, operation), act in product(OPERATIONS.items(), (renew, delete_too)):
-        for moment, attempt in attempts(env, operation, act, lease=LONG):
-            with described(f"{name}, with {act.__name__} before message {moment}", attempt):
-                if act is renew:
-                    expect_lawful(env, operation, attempt, None)
-                    expect(isinstance(attempt.error, PressureError), False, "whether it fails")
-                else:
-                    expect(
-                        [length(env, role) for role in (PRODUCER, CONSUMER)], [1, 1], "roles that are free"
-                    )
-                    kinds = (type(None), MishapError, QueueDoesNotExistError)
-                    expect(isinstance(attempt.error, kinds), True, "whether it says that there is no queue")
-
-
-@check("decided.reliable-repaired")
-def the_message_of_a_lost_role_goes_back(env: Environment) -> None:
-    """Another client frees the role while a reliable get waits for a message, which comes then."""
-    with ours(env) as queue:
-        queue.create()
-        receiving = env.start_blocked(partial(receive, queue))
-        queue.repair(force=True)
-        for value in THERE:
-            env.queue().put(value)
-        receiving.expect_error(QueueInUseError, "a reliable get whose role was freed while it waited")
-        expect(
-            [elements(env, suffix) for suffix in ("", ":unacked")], [THERE, []], "what waits, and is received"
-        )
-
-
-@check("decided.refused")
-def the_token_of_a_lost_role_goes_back(env: Environment) -> None:
-    """Another client frees the role while a Put waits for room, which comes then."""
-    with ours(env) as queue:
-        queue.create(1)
-        queue.put(b"before")
-        putting = env.start_blocked(partial(queue.put, b"v"))
-        queue.repair(force=True)
-        expect(env.queue().get(), b"before", "what is got while a Put waits")
-        putting.expect_error(QueueInUseError, "a Put whose role was freed while it waited")
-        expect(
-            [length(env, suffix) for suffix in (":not_full", PRODUCER, "")],
-            [1, 1, 0],
-            "tokens, roles, values",
-        )

@@ -14,8 +14,8 @@ from ..large import IN_PARTS, gist
 from ..registry import check
 from ..state import PRODUCER, counters, length, our_own, text, values
 from . import HOLD
+from .attempts import OPERATIONS, THERE, Attempt, attempted, described, elements, expect_lawful
 from .mending import impatient, take
-from .refusals import OPERATIONS, THERE, Attempt, attempted, described, elements, expect_lawful
 
 
 @check("decided.refused")

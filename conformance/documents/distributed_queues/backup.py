@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from itertools import combinations
+from itertools import product
 from typing import Any
 
 from pressure import ItemLostError, QueueEmptyError, ServerReplyError
 
 from ...judging.environment import PATIENCE, Environment, expect, expect_error
-from ...wire.gate import Instead, no_scripts
 from ..dying import every_death, moments_of
-from ..large import LARGE, claim_and_complete, gist
+from ..large import claim_and_complete
 from ..registry import check
-from ..state import LONG, MishapError, claimed, datas, during, server_time
+from ..state import LONG, MishapError, claimed, during, server_time
 from . import IN_PROGRESS, ITEMS, expect_counted, noted, patterns
 
 
@@ -64,6 +62,25 @@ def pushes(env: Environment) -> None:
     expect([claim(queue).data for _ in range(3)], [b"1", b"2", b"3"], "what is claimed")
 
 
+@check("backup.push")
+def any_number_is_counted(env: Environment) -> None:
+    queue = made(env)
+    expect_counted(queue, lambda: forget(env))
+    expect([claim(queue).data for _ in ITEMS], list(ITEMS), "what is claimed")
+    expect((queue.claim_nowait(), queue.length()), (None, 0), "a claim with nothing there, and the length")
+
+
+@check("backup.push")
+def is_named_as_the_notes_on_lists_have_it(env: Environment) -> None:
+    """Without a key of its own; on a server of its own, since all keys of the suite have a prefix."""
+    if env.address.another is not None:
+        with env.address.another() as address, Environment(address, env.client) as own:
+            own.kind("BackupQueue", key=None).push(b"1", b"2")
+            expect(
+                own.redis.lrange("queue:jobs", 0, -1), [b"2", b"1"], "the list of a queue that is named jobs"
+            )
+
+
 @patterns("backup.claim", IN_PROGRESS)
 def claims(env: Environment) -> None:
     """A claim moves an item from the pending list to the in-progress list."""
@@ -72,6 +89,26 @@ def claims(env: Environment) -> None:
     expect(claim(queue).data, b"only", "what is claimed")
     expect((pending(env), processing(env)), ([], [b"only"]), "both lists")
     expect(queue.claim(block=False), None, "a claim with nothing there")
+
+
+@check("backup.claim")
+def a_claim_tells_when(env: Environment) -> None:
+    queue = made(env)
+    queue.push(*ITEMS)
+    for count, item in enumerate(ITEMS, 1):
+        with during(env, "the time of a claim") as times:
+            expect(claim(queue).data, item, "what is claimed")
+            times.append(claims_of(env)[item])
+        expect((processing(env), len(claims_of(env))), (list(ITEMS[:count]), count), "what is in progress")
+    queue.complete(ITEMS[1])
+    expect(queue.discard(ITEMS[0]), True, "whether it was discarded")
+    expect(queue.requeue(ITEMS[3]), True, "whether it was put back")
+    expect(list(claims_of(env)), [ITEMS[2]], "items that have a time, when only one is in progress")
+
+
+@check("backup.claim")
+def a_large_item_is_claimed(env: Environment) -> None:
+    claim_and_complete(env, env.kind("BackupQueue"))
 
 
 @patterns("backup.complete", IN_PROGRESS)
@@ -87,9 +124,6 @@ def completes(env: Environment) -> None:
     with queue.take(block=False):
         pass
     expect(processing(env), [b"v"], "what is in progress after a block that ended well")
-    for no_item in ("v", 1, None):
-        with expect_error(TypeError, f"to complete {no_item!r}"):
-            queue.complete(no_item)
 
 
 @patterns("backup.left", IN_PROGRESS)
@@ -103,6 +137,30 @@ def leaves(env: Environment) -> None:
     expect([each.item.data for each in queue.in_progress()], [b"v"], "what is told to be in progress")
 
 
+@check("backup.left")
+def tells_since_when(env: Environment) -> None:
+    queue = made(env)
+    expect(queue.in_progress(), [], "what is in progress of nothing")
+    queue.push(*ITEMS)
+    for _ in ITEMS:
+        claim(queue)
+    now = server_time(env)
+    taken = {ITEMS[0]: now - 60_000, ITEMS[1]: now - 180_000, ITEMS[3]: now - 120_000}
+    env.redis.delete(env.key("jobs:claims"))
+    env.redis.zadd(env.key("jobs:claims"), taken)
+    found = queue.in_progress()
+    oldest_first = (ITEMS[1], ITEMS[3], ITEMS[0])
+    wanted: list[tuple[bytes, float | None]] = [(each, taken[each] / 1000) for each in oldest_first]
+    told = [(each.item.data, each.since) for each in found]
+    expect(told, [*wanted, (ITEMS[2], None)], "what is in progress, and since when")
+    late = (server_time(env) - now) / 1000
+    for each, age_then in zip(found[:3], (180, 120, 60), strict=True):
+        expect(
+            age_then <= each.age <= age_then + late, True, f"{each.age} s, when it was {age_then} s before"
+        )
+    expect(found[3].age, None, "the age of an item without a time")
+
+
 @patterns("backup.by-hand", IN_PROGRESS)
 def by_hand(env: Environment) -> None:
     """By hand, items in progress go back to the pending list or are discarded."""
@@ -112,6 +170,14 @@ def by_hand(env: Environment) -> None:
     expect((queue.discard(first), queue.discard(first)), (True, False), "whether it was discarded")
     expect((queue.requeue(second), queue.requeue(second)), (True, False), "whether it was requeued")
     expect((pending(env), processing(env)), ([b"2", b"3"], []), "both lists")
+
+
+@check("backup.by-hand")
+def only_items_are_put_back(env: Environment) -> None:
+    queue = made(env)
+    for operate, no_item in product((queue.complete, queue.requeue, queue.discard), ("v", 5, None)):
+        with expect_error(TypeError, f"an operation on {no_item!r} in place of an item"):
+            operate(no_item)
 
 
 @patterns("backup.raw", IN_PROGRESS, level="decided")
@@ -166,6 +232,19 @@ def dies(env: Environment) -> None:
         expect(sorted([*pending(env), *processing(env)]), [b"1", b"2"], what)
 
 
+@check("backup.never-lost")
+def nothing_is_lost_where_it_cannot_go(env: Environment) -> None:
+    queue = made(env)
+    queue.push(*ITEMS[:2])
+    items = [claim(queue) for _ in range(2)]
+    age(env, *ITEMS[:2])
+    env.redis.set(env.key("jobs"), "what is no list")
+    for go_back, argument in ((queue.requeue, items[0]), (queue.requeue_stale, LONG)):
+        with expect_error(ServerReplyError, "an item that is to go to what is no list"):
+            go_back(argument)
+        expect(processing(env), list(ITEMS[:2]), "what is in progress after it")
+
+
 @noted("backup.waits", "2, LMOVE / BLMOVE")
 def waits(env: Environment) -> None:
     """A claim may wait: BLMOVE."""
@@ -177,64 +256,30 @@ def waits(env: Environment) -> None:
     expect(queue.claim(timeout=0.01), None, "a claim whose time is over")
 
 
-@noted("backup.reaper", "5", level="may")
-def reaps(env: Environment) -> None:
-    """A reaper requeues what was claimed too long ago, by times in a sorted set."""
-    queue = aged(env)
-    expect({each.data for each in queue.requeue_stale(LONG)}, {b"1", b"2"}, "what goes back")
-    expect((sorted(pending(env)), processing(env)), ([b"1", b"2", b"4"], [b"3"]), "both lists")
-    env.redis.lrem(env.key("jobs:processing"), 1, "3")
-    queue.requeue_stale(LONG)
-    expect(env.redis.zcard(env.key("jobs:claims")), 0, "times of what is not in progress")
-
-
-@noted("backup.front", "5", level="decided")
-def to_the_front(env: Environment) -> None:
-    """What goes back is claimed next, the oldest first."""
-    queue = aged(env)
-    queue.requeue_stale(LONG)
-    expect([claim(queue).data for _ in range(3)], [b"1", b"2", b"4"], "what is claimed then")
-
-
-def aged(env: Environment) -> Any:
-    """A queue with 1, 2 and 3 in progress, two of them for long, and 4 waiting."""
+@check("backup.waits")
+def a_claim_that_waited_tells_when(env: Environment) -> None:
     queue = made(env)
-    queue.push(b"1", b"2", b"3", b"4")
-    for _ in range(3):
-        claim(queue)
-    age(env, "1", "2")
-    return queue
+    for item in ITEMS[:2]:
+        claiming = env.start_blocked(lambda: queue.claim(timeout=10))
+        with during(env, "the time of a claim that waited") as times:
+            env.redis.lpush(env.key("jobs"), item, b"later")
+            expect(claiming.finish("a claim that waits").data, item, "what it claims")
+            times.append(claims_of(env)[item])
+        env.redis.delete(env.key("jobs"))
+    expect(processing(env), list(ITEMS[:2]), "what is in progress")
+    with expect_error(QueueEmptyError, "a block without an item"), queue.take(timeout=0.02):
+        pass
 
 
-@noted("backup.first-sight", "5", level="decided")
-def first_sight(env: Environment) -> None:
-    """An item without a time is given that at which the reaper sees it."""
+@check("backup.waits")
+def a_refusal_ends_a_claim_that_waits(env: Environment) -> None:
+    """The item that came stays where it waits."""
     queue = made(env)
-    queue.push(b"v")
-    env.redis.lmove(env.key("jobs"), env.key("jobs:processing"), "RIGHT", "LEFT")
-    expect(queue.requeue_stale(LONG), [], "what goes back at first sight")
-    age(env, "v")
-    expect([each.data for each in queue.requeue_stale(LONG)], [b"v"], "what goes back a period later")
-
-
-@noted("backup.once", "5", level="decided")
-def two_reapers(env: Environment) -> None:
-    """Of two reapers one puts an item back."""
-    items = [b"%d" % number for number in range(50)]
-    queue = made(env)
-    queue.push(*items)
-    for _ in items:
-        claim(queue)
-    begin = threading.Barrier(3)
-
-    def reap(reaper: Any) -> list[bytes]:
-        begin.wait()
-        return [each.data for each in reaper.requeue_stale(0)]
-
-    reaping = [env.start(lambda reaper=made(env): reap(reaper)) for _ in range(3)]  # type: ignore[misc]  # noqa: B008
-    back = [data for each in reaping for data in each.finish("a reaper")]
-    expect(sorted(back), sorted(items), "what three reapers say that they put back")
-    expect((pending(env), processing(env)), (items, []), "both lists")
+    claiming = env.start_blocked(lambda: queue.claim(timeout=10))
+    env.redis.set(env.key("jobs:processing"), "what is no list")
+    env.redis.lpush(env.key("jobs"), "v")
+    claiming.expect_error(ServerReplyError, "a claim of an item that cannot go to what is no list")
+    expect(pending(env), [b"v"], "what waits")
 
 
 @noted("backup.late", "5", level="decided")
@@ -258,41 +303,6 @@ def caps(env: Environment) -> None:
     expect(pending(env), [b"3", b"4"], "what waits")
 
 
-@noted("backup.envelope", "5", level="decided")
-def envelope(env: Environment) -> None:
-    """With envelopes equal items are told apart."""
-    queue = made(env, envelope=True)
-    queue.push(b"v", b"v")
-    first, second = claim(queue), claim(queue)
-    expect((first.value, second.value), (b"v", b"v"), "values")
-    queue.complete(first)
-    expect(processing(env), [second.data], "what is in progress")
-
-
-@check("backup.claim")
-def a_large_item_is_claimed(env: Environment) -> None:
-    claim_and_complete(env, env.kind("BackupQueue"))
-
-
-@check("backup.push")
-def any_number_is_counted(env: Environment) -> None:
-    queue = made(env)
-    expect_counted(queue, lambda: forget(env))
-    expect([claim(queue).data for _ in ITEMS], list(ITEMS), "what is claimed")
-    expect((queue.claim_nowait(), queue.length()), (None, 0), "a claim with nothing there, and the length")
-
-
-@check("backup.push")
-def is_named_as_the_notes_on_lists_have_it(env: Environment) -> None:
-    """Without a key of its own; on a server of its own, since all keys of the suite have a prefix."""
-    if env.address.another is not None:
-        with env.address.another() as address, Environment(address, env.client) as own:
-            own.kind("BackupQueue", key=None).push(b"1", b"2")
-            expect(
-                own.redis.lrange("queue:jobs", 0, -1), [b"2", b"1"], "the list of a queue that is named jobs"
-            )
-
-
 @check("backup.caps")
 def any_number_is_capped(env: Environment) -> None:
     for bound in (1, 2, 3):
@@ -303,185 +313,12 @@ def any_number_is_capped(env: Environment) -> None:
             expect(pending(env), list(ITEMS[:count][-bound:]), f"what waits of {count} with {bound}")
 
 
-@check("backup.claim")
-def a_claim_tells_when(env: Environment) -> None:
-    queue = made(env)
-    queue.push(*ITEMS)
-    for count, item in enumerate(ITEMS, 1):
-        with during(env, "the time of a claim") as times:
-            expect(claim(queue).data, item, "what is claimed")
-            times.append(claims_of(env)[item])
-        expect((processing(env), len(claims_of(env))), (list(ITEMS[:count]), count), "what is in progress")
-    queue.complete(ITEMS[1])
-    expect(queue.discard(ITEMS[0]), True, "whether it was discarded")
-    expect(queue.requeue(ITEMS[3]), True, "whether it was put back")
-    expect(list(claims_of(env)), [ITEMS[2]], "items that have a time, when only one is in progress")
-
-
-@check("backup.waits")
-def a_claim_that_waited_tells_when(env: Environment) -> None:
-    queue = made(env)
-    for item in ITEMS[:2]:
-        claiming = env.start_blocked(lambda: queue.claim(timeout=10))
-        with during(env, "the time of a claim that waited") as times:
-            env.redis.lpush(env.key("jobs"), item, b"later")
-            expect(claiming.finish("a claim that waits").data, item, "what it claims")
-            times.append(claims_of(env)[item])
-        env.redis.delete(env.key("jobs"))
-    expect(processing(env), list(ITEMS[:2]), "what is in progress")
-    with expect_error(QueueEmptyError, "a block without an item"), queue.take(timeout=0.02):
-        pass
-
-
-@check("backup.left")
-def tells_since_when(env: Environment) -> None:
-    queue = made(env)
-    expect(queue.in_progress(), [], "what is in progress of nothing")
-    queue.push(*ITEMS)
-    for _ in ITEMS:
-        claim(queue)
-    now = server_time(env)
-    taken = {ITEMS[0]: now - 60_000, ITEMS[1]: now - 180_000, ITEMS[3]: now - 120_000}
-    env.redis.delete(env.key("jobs:claims"))
-    env.redis.zadd(env.key("jobs:claims"), taken)
-    found = queue.in_progress()
-    oldest_first = (ITEMS[1], ITEMS[3], ITEMS[0])
-    wanted: list[tuple[bytes, float | None]] = [(each, taken[each] / 1000) for each in oldest_first]
-    told = [(each.item.data, each.since) for each in found]
-    expect(told, [*wanted, (ITEMS[2], None)], "what is in progress, and since when")
-    late = (server_time(env) - now) / 1000
-    for each, age_then in zip(found[:3], (180, 120, 60), strict=True):
-        expect(
-            age_then <= each.age <= age_then + late, True, f"{each.age} s, when it was {age_then} s before"
-        )
-    expect(found[3].age, None, "the age of an item without a time")
-
-
-@check("backup.by-hand")
-def only_items_are_put_back(env: Environment) -> None:
-    queue = made(env)
-    for operate in (queue.complete, queue.requeue, queue.discard):
-        with expect_error(TypeError, "an operation on a number in place of an item"):
-            operate(5)
-
-
-@check("backup.reaper")
-def any_of_many_are_reaped(env: Environment) -> None:
-    queue = made(env)
-    for count in range(len(ITEMS) + 1):
-        for old in combinations(ITEMS, count):
-            forget(env)
-            queue.push(*ITEMS, b"waits")
-            for _ in ITEMS:
-                claim(queue)
-            times = claims_of(env)
-            age(env, *old)
-            young = [each for each in ITEMS if each not in old]
-            expect(datas(queue.requeue_stale(LONG)), list(old), "what goes back, the oldest first")
-            expect((pending(env), processing(env)), ([*old, b"waits"], young), "both lists")
-            expect(claims_of(env), {each: times[each] for each in young}, "times of what stays")
-
-
-@check("backup.reaper")
-def equal_items_are_reaped(env: Environment) -> None:
-    queue = made(env)
-    queue.push(b"same", b"same", b"other", b"same")
-    for _ in range(4):
-        claim(queue)
-    expect(queue.requeue(b"same"), True, "whether one of three was put back")
-    expect((pending(env), processing(env)), ([b"same"], [b"same", b"same", b"other"]), "both lists")
-    queue.requeue_stale(LONG)
-    age(env, "same")
-    expect(datas(queue.requeue_stale(LONG)), [b"same", b"same"], "what goes back of equal items")
-    expect((pending(env), processing(env)), ([b"same"] * 3, [b"other"]), "both lists")
-
-
-@check("backup.reaper")
-def times_without_an_item_go(env: Environment) -> None:
-    queue, many = made(env), [b"item %d" % number for number in range(130)]
-    queue.push(*many)
-    for _ in many:
-        claim(queue)
-    late = server_time(env) + int(LONG)
-    times = {f"gone {number}": number + 1 if number < 130 else late + number for number in range(260)}
-    env.redis.zadd(env.key("jobs:claims"), times)
-    expect(queue.requeue_stale(LONG), [], "what goes back of what was claimed just now")
-    expect((processing(env), sorted(claims_of(env))), (many, sorted(many)), "what is in progress, and times")
-    age(env, many[0], many[64], many[129])
-    expect(datas(queue.requeue_stale(LONG)), [many[0], many[64], many[129]], "what goes back of 130")
-    left = [each for each in many if each not in (many[0], many[64], many[129])]
-    expect((processing(env), sorted(claims_of(env))), (left, sorted(left)), "what is in progress, and times")
-
-
-@check("backup.reaper")
-def more_than_one_look_are_reaped(env: Environment) -> None:
-    """A script looks at 10,000 items at a time, and equal ones go back wherever they are."""
-    queue, gate = env.gated_kind("BackupQueue")
-    for pairs, looks in ((5000, 1), (5001, 2)):
-        forget(env)
-        queue.push(b"waits")
-        queue.requeue_stale(0)  # it knows its kind then, and the server the script
-        env.redis.delete(env.key("jobs"))
-        env.redis.lpush(env.key("jobs:processing"), *((b"old", b"young") * pairs))
-        now = server_time(env)
-        env.redis.zadd(env.key("jobs:claims"), {"old": 1, "young": now, "gone": now})
-        gate.arm(0, lambda: None)
-        expect(len(queue.requeue_stale(LONG)), pairs, f"how many go back of {pairs} old ones")
-        expect(
-            gate.disarm(), 2 if env.flavour == "plain" else looks, f"messages of a reaper of {pairs} pairs"
-        )
-        expect((pending(env), processing(env)), ([b"old"] * pairs, [b"young"] * pairs), "both lists")
-        expect(claims_of(env).get(b"young"), float(now), "the time of what stays")
-        expect(b"old" in claims_of(env), False, "whether what went back has a time")
-
-
-@check("backup.reaper")
-def scripts_are_refused_between_two_looks(env: Environment) -> None:
-    """A script looks at 16 MB at a time. Plain commands put back the rest, and the order is that of the claims."""
-    items = [b"first", LARGE[2], LARGE[2][::-1]]
-    queue, gate = env.gated_kind("BackupQueue")
-    queue.push(b"waits")
-    queue.requeue_stale(0)  # it knows its kind then, and the server the script
-    env.redis.lpush(env.key("jobs:processing"), *items)
-    env.redis.zadd(env.key("jobs:claims"), dict.fromkeys(items, 1))
-    gate.arm(2, Instead(no_scripts))
-    back, sent = datas(queue.requeue_stale(LONG)), gate.disarm()
-    expect(list(map(gist, back)), list(map(gist, items)), "what goes back")
-    expect((pending(env) == [*items, b"waits"], processing(env)), (True, []), "whether all wait, or not")
-    expect(sent, 2 if env.flavour == "plain" else 4, "messages of a reaper whose second script is refused")
-
-
-@check("backup.never-lost")
-def nothing_is_lost_where_it_cannot_go(env: Environment) -> None:
-    queue = made(env)
-    queue.push(*ITEMS[:2])
-    items = [claim(queue) for _ in range(2)]
-    age(env, *ITEMS[:2])
-    env.redis.set(env.key("jobs"), "what is no list")
-    for go_back, argument in ((queue.requeue, items[0]), (queue.requeue_stale, LONG)):
-        with expect_error(ServerReplyError, "an item that is to go to what is no list"):
-            go_back(argument)
-        expect(processing(env), list(ITEMS[:2]), "what is in progress after it")
-
-
-@check("backup.first-sight")
-def all_are_old_at_once(env: Environment) -> None:
-    """With no age at all, what has no time goes back, too."""
-    queue = made(env)
-    env.redis.lpush(env.key("jobs:processing"), *ITEMS)
-    expect(datas(queue.requeue_stale(0)), list(ITEMS), "what goes back at the age of 0 s")
-    expect((pending(env), claims_of(env)), (list(ITEMS), {}), "what waits, and times")
-
-
-@check("backup.first-sight")
-def sight_is_now(env: Environment) -> None:
-    queue = made(env)
-    queue.push(*ITEMS)
-    for _ in ITEMS:
-        claim(queue)
-    env.redis.zrem(env.key("jobs:claims"), ITEMS[0], ITEMS[2])
-    age(env, ITEMS[3])
-    with during(env, "the time of an item that had none") as times:
-        expect(datas(queue.requeue_stale(LONG)), [ITEMS[3]], "what goes back")
-        times += (claims_of(env)[each] for each in (ITEMS[0], ITEMS[2]))
-    expect(processing(env), list(ITEMS[:3]), "what is in progress")
+@noted("backup.envelope", "5", level="decided")
+def envelope(env: Environment) -> None:
+    """With envelopes equal items are told apart."""
+    queue = made(env, envelope=True)
+    queue.push(b"v", b"v")
+    first, second = claim(queue), claim(queue)
+    expect((first.value, second.value), (b"v", b"v"), "values")
+    queue.complete(first)
+    expect(processing(env), [second.data], "what is in progress")

@@ -10,7 +10,7 @@ from unittest import mock
 from pressure import PressureError
 
 from ...judging.environment import Environment, Failure, expect, expect_error
-from ..state import SUFFIXES, count, length, our_own, text, whose
+from ..state import SUFFIXES, count, length, only, our_own, text, whose
 from . import OPEN, both
 
 
@@ -57,18 +57,25 @@ def default_prefix(env: Environment) -> None:
             queue.delete()
 
 
-@both("broker.environment", "Message Brokers", level="may", needs=OPEN)
+@both("broker.environment", "Message Brokers", level="may", needs=(*OPEN, "databases"))
 def environment(env: Environment) -> None:
     """The connection may come from environment variables."""
+    where = {"host": env.address.host, "port": env.address.port, "prefix": env.prefix}
     settings = {
         "REDIS_SERVER": env.address.host, "REDIS_PORT": str(env.address.port),
-        "REDIS_DB": str(env.address.db), "PRESSURE_PREFIX": env.prefix,
+        "REDIS_DB": str(env.other_database), "PRESSURE_PREFIX": env.prefix,
     }  # fmt: skip
-    with mock.patch.dict(os.environ, settings):
-        os.environ.pop("REDIS_URL", None)
-        with our_own(env, "jobs") as queue:
-            queue.create(3)
-    expect(text(env, ":bound"), b"3", "the bound where the environment points")
+    with (
+        mock.patch.dict(os.environ, only(**settings), clear=True),
+        our_own(env, "jobs") as queue,
+        our_own(env, "jobs", db=env.other_database, **where) as same,
+    ):
+        queue.create(3)
+        try:
+            seen = text(env, ":bound"), same.exists()
+            expect(seen, (None, True), "the queue in the usual database, and where the environment points")
+        finally:
+            queue.delete()
 
 
 @both("broker.down", "Message Brokers")

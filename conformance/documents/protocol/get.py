@@ -150,7 +150,7 @@ def counts_message(env: Environment) -> None:
 @both("get.counts-bytes", "Get", level="may")
 def counts_bytes(env: Environment) -> None:
     """A Get may add the value's length to the bytes consumed."""
-    queue = filled(env, b"four", b"", b"\x00" * 1000)
+    queue = filled(env, "für".encode(), b"", b"\x00" * 1000)
     for _ in range(3):
         queue.get()
     expect(number(env, "consumed_bytes"), 1004, "bytes consumed")
@@ -226,7 +226,7 @@ def get_names_consumer(env: Environment) -> None:
 @later("get-nowait.counts-bytes", "Get (Non-Blocking)", level="may")
 def get_counts_bytes(env: Environment) -> None:
     """A Get without waiting may add the value's length to the bytes consumed."""
-    queue = filled(env, b"four", b"\x00" * 10)
+    queue = filled(env, "für".encode(), b"\x00" * 10)
     for _ in range(2):
         queue.get_nowait()
     expect(number(env, "consumed_bytes"), 14, "bytes consumed")

@@ -114,7 +114,7 @@ def counts_message(env: Environment) -> None:
 def counts_bytes(env: Environment) -> None:
     """A Put may add the value's length to the bytes produced."""
     queue = env.created()
-    for value in (b"", b"four", b"\x00" * 1000):
+    for value in (b"", "für".encode(), b"\x00" * 1000):
         queue.put(value)
     expect(number(env, "produced_bytes"), 1004, "bytes produced")
 
@@ -238,7 +238,7 @@ def put_names_producer(env: Environment) -> None:
 def put_counts_bytes(env: Environment) -> None:
     """A Put without waiting may add the value's length to the bytes produced."""
     queue = env.created()
-    for value in (b"four", b"\x00" * 10):
+    for value in ("für".encode(), b"\x00" * 10):
         queue.put_nowait(value)
     expect(number(env, "produced_bytes"), 14, "bytes produced")
 
