@@ -12,7 +12,7 @@ import redis
 
 import miniredis
 from conformance.wire import encode
-from miniredis.engine.commands import GROUPS
+from miniredis.engine.commands import FOLDER, GROUPS
 from miniredis.engine.declarations.registry import commands
 
 from ...waiting import PATIENCE, until
@@ -116,7 +116,9 @@ def test_command_docs_have_module_summary_and_arguments(world: World, name: str)
 def test_command_list_filters_the_commands_of_the_module(world: World) -> None:
     assert set(ask(world, "COMMAND", "LIST", "FILTERBY", "MODULE", "mq")) == set(NAMES)
     assert ask(world, "COMMAND", "LIST", "FILTERBY", "MODULE", "MQ") == []
-    in_group = [each for each in commands() if GROUPS[each.docs.module.rpartition(".")[2]] == "module"]
+    in_group = [
+        each for each in commands() if GROUPS[each.docs.module.removeprefix(f"{FOLDER}.")] == "module"
+    ]
     assert (
         {each.name for each in in_group}
         == {each.name for each in commands() if "module" in each.flags}

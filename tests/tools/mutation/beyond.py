@@ -100,9 +100,14 @@ BEYOND_LINES: Final = {
     ): _CLUSTER,
     (
         "miniredis/engine/commands/keys/generic.py",
-        "acks.add(session.waiter, offset, as_c_int(wanted))",
+        "session.waiter, AwaitedAck(lambda: acks.reached(offset), lambda count: count >= as_c_int(wanted))",
     ): _REPLICA,
-    ("miniredis/engine/clients/waiting.py", "return effects.record("): _DISK,
+    ("miniredis/engine/clients/waiting.py", "reply = effects.record("): _DISK,
+    (
+        "miniredis/engine/clients/waiting.py",
+        "waiter.session.reached = waiter.session.engine.replication.history.offset",
+    ): _REPLICA,
+    ("miniredis/engine/clients/waiting.py", "return reply"): _DISK,
     ("miniredis/engine/clients/waiting.py", "if effects is None or command is None:"): _DISK,
     **{
         ("miniredis/engine/clients/waiting.py", line): _FREES

@@ -15,6 +15,7 @@ from ...numbers.numbers import parse_integer, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply, status
+from . import cluster as _container  # noqa: F401, whoever imports this module first
 
 OF_ADMINS: Final = "admin stale no_async_loading"
 

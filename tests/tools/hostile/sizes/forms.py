@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from miniredis.engine.commands import GROUPS
+from miniredis.engine.commands import FOLDER, GROUPS
 from miniredis.engine.declarations.registry import Command, commands
 from miniredis.engine.declarations.syntax import Argument, parse
 
@@ -93,7 +93,7 @@ def forms() -> Iterator[tuple[Command, list[Form], str]]:
 
 def forms_of(command: Command) -> list[Form]:
     name = command.name.decode()
-    group = GROUPS[command.docs.module.rpartition(".")[2]]
+    group = GROUPS[command.docs.module.removeprefix(f"{FOLDER}.")]
     lines = [*INSTEAD.get(name, (command.docs.syntax,)), *BESIDE.get(name, ())]
     writes = "readonly" not in command.flags
     return [Form(name, group, tuple(parse(line)), writes) for line in lines]
