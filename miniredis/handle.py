@@ -13,7 +13,7 @@ from .clock import time_until
 if TYPE_CHECKING:
     from .arguments import Seconds
 
-__all__ = ["Handle", "ServerAddress"]
+__all__ = ["Handle", "ServerAddress", "Stoppable"]
 
 
 class ServerAddress(NamedTuple):
@@ -32,7 +32,26 @@ class ServerAddress(NamedTuple):
     unixsocket: str
 
 
-class Handle:
+class Stoppable:
+    """What ``stop``, or the end of its ``with`` block, ends."""
+
+    def stop(self) -> None:
+        """Ends it."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+class Handle(Stoppable):
     """A running server. ``stop``, or leaving its ``with`` block, ends it."""
 
     def __init__(self, place: ServerAddress) -> None:
@@ -88,21 +107,6 @@ class Handle:
     def _password(self) -> str:
         """What clients have to give; empty if they need not."""
         raise NotImplementedError
-
-    def stop(self) -> None:
-        """Ends the server."""
-        raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.public_url}>"

@@ -18,7 +18,7 @@ from valkey.retry import Retry
 from ..inprocess.clients import PLACE, pieces_of
 from ..inprocess.local import LocalSocket
 from ..inprocess.local_async import AsyncPipe
-from .fakeredis import Fake, FakeServer, server_for, without_sockets
+from .fake_servers import Fake, FakeServer, server_for, without_sockets
 
 __all__ = [
     "FakeAsyncValkey",

@@ -48,7 +48,7 @@ if sys.platform == "linux":
         """Linux's epoll. An event that is not ``READ`` or ``WRITE`` is an error that reading meets."""
 
         def __init__(self) -> None:
-            epoll = self._epoll = select.epoll()
+            epoll = select.epoll()
             self.fileno = epoll.fileno
             self.add = epoll.register
             self.change = epoll.modify

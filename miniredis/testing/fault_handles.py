@@ -100,9 +100,9 @@ class Faults:
             RuntimeError: the server has stopped.
         """
         if isinstance(then, str):
-            from ..faults import error  # few servers have faults
+            from ..engine.faults.fault_kinds import ErrorReply  # few servers have faults
 
-            then = error(then)
+            then = ErrorReply(then.encode())
         given = {
             "command": command,
             "key": key,

@@ -18,6 +18,7 @@ from ..arguments import DirectiveValue, Seconds, as_microseconds, check_loop, ch
 from ..clock import ClockChoice, chosen, time_until
 from ..engine import Engine
 from ..environment import dial
+from ..handle import Stoppable
 from ..inprocess.local import LocalSocket
 from ..launch import Launch
 from ..server import LoopChoice, Server, run_server
@@ -26,7 +27,6 @@ from ..ticks.re_entrance import check_can_wait, holds
 
 if TYPE_CHECKING:
     import datetime as dt
-    from types import TracebackType
 
     from ..engine import Instant
     from ..engine.environment import PeerConnection
@@ -129,7 +129,7 @@ class GroupedServer(Server):
             loop.read_arrived()
 
 
-class ServerGroup(Generic[Member]):
+class ServerGroup(Stoppable, Generic[Member]):
     """Some running servers. ``stop``, or leaving the ``with`` block, stops all of them.
 
     All methods may be called from any thread.
@@ -205,17 +205,6 @@ class ServerGroup(Generic[Member]):
             return
         if threading.current_thread() is not self._launch.thread and not holds(self._lock):
             self._launch.thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {' '.join(each.public_url for each in self._servers)}>"

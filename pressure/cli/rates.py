@@ -1,4 +1,4 @@
-"""What ``top`` computes from successive looks at the queues: rates, and how long roles have been held.
+"""The rows of ``top``, from successive looks at the queues: rates, and how long roles have been held.
 
 Rules:
     - A rate is the difference of two looks, so the first look has none.
@@ -9,11 +9,17 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
+from pressure.cli import formatting
 from pressure.cli.lookup import QueueReport
+from pressure.connections.identity import process_in
 from pressure.protocol.diagnosis import Diagnosis, RoleState
+from pressure.text import printable
+
+HEAD: Final = ("QUEUE", "STATE", "LENGTH", "PUT/s", "GET/s", "PRODUCER", "CONSUMER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,9 @@ class Row:
     get_rate: float | None
     producer: Activity
     consumer: Activity
+
+
+Show: TypeAlias = Callable[[Sequence[Row]], None]
 
 
 def _at_rest(report: QueueReport) -> Row:
@@ -107,3 +116,25 @@ class History:
         self._held[key] = held
         doing = "gone" if role.connected is False else "waiting" if stuck else "working"
         return Activity(doing, role.holder, now - held.since)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The cells of a row, as text."""
+    rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
+    report = row.report
+    return (
+        printable(report.queue), _state(report), formatting.bar(report.length, report.bound), *rates,
+        _activity(row.producer), _activity(row.consumer),
+    )  # fmt: skip
+
+
+def _state(report: QueueReport) -> str:
+    """The state; for other kinds also the kind, since one more column would not fit on many terminals."""
+    return report.state if isinstance(report, Diagnosis) else f"{report.kind}: {report.state}"
+
+
+def _activity(activity: Activity) -> str:
+    if activity.doing == "free":
+        return "-"
+    holder = activity.holder or b"?"
+    return f"{activity.doing} {activity.seconds:.0f} s, {printable(process_in(holder) or holder)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -9,7 +11,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from pressure.cli.progress import Frame
+if TYPE_CHECKING:
+    from pressure.cli.progress import Frame
 
 
 class RichScreen:

@@ -10,8 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pressure.cli.rates import Row
-from pressure.cli.top import HEAD, Show, cells
+from pressure.cli.rates import HEAD, Row, Show, cells
 
 _RIGHT: Final = {"PUT/s", "GET/s"}
 _STYLES: Final = {"gone": "red", "waiting": "yellow", "working": "green", "free": "dim"}

@@ -15,21 +15,16 @@ import time
 import tty
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pressure.cli import formatting
 from pressure.cli.call import Call, answer_json, write
 from pressure.cli.lookup import QueueReport, examine
-from pressure.cli.rates import Activity, History, Row
+from pressure.cli.rates import HEAD, History, Row, Show, cells
 from pressure.cli.status import DONE
 from pressure.cli.stop import Stop
-from pressure.connections.identity import process_in
 from pressure.protocol.diagnosis import Diagnosis
-from pressure.text import printable
 
-Show: TypeAlias = Callable[[Sequence[Row]], None]
-
-HEAD: Final = ("QUEUE", "STATE", "LENGTH", "PUT/s", "GET/s", "PRODUCER", "CONSUMER")
 _LEAVE: Final = b"qQ\x03\x04"
 _INTERRUPTED: Final = 130
 
@@ -112,28 +107,6 @@ def _view(live: bool, as_json: bool) -> AbstractContextManager[Show]:
 def text(rows: Sequence[Row]) -> str:
     """The rows as a table, with an empty line after it."""
     return formatting.table([HEAD, *map(cells, rows)]) + "\n"
-
-
-def cells(row: Row) -> tuple[str, ...]:
-    """The cells of a row, as text."""
-    rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (row.put_rate, row.get_rate))
-    report = row.report
-    return (
-        printable(report.queue), _state(report), formatting.bar(report.length, report.bound), *rates,
-        _activity(row.producer), _activity(row.consumer),
-    )  # fmt: skip
-
-
-def _state(report: QueueReport) -> str:
-    """The state; for other kinds also the kind, since one more column would not fit on many terminals."""
-    return report.state if isinstance(report, Diagnosis) else f"{report.kind}: {report.state}"
-
-
-def _activity(activity: Activity) -> str:
-    if activity.doing == "free":
-        return "-"
-    holder = activity.holder or b"?"
-    return f"{activity.doing} {activity.seconds:.0f} s, {printable(process_in(holder) or holder)}"
 
 
 def record(row: Row) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import pytest
 import redis
 
 from pressure import Diagnosis, Queue, RoleState
-from pressure.cli.rates import Activity, Row
-from pressure.cli.top import cells, text, watch
+from pressure.cli.rates import Activity, Row, cells
+from pressure.cli.top import text, watch
 from tests.pressure.conftest import until, waiting
 
 from .conftest import Cli, Process, Run, finish, stream
