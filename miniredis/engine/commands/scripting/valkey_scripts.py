@@ -7,6 +7,7 @@ from ...declarations.registry import command, variant
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
+from . import scripting as _container  # noqa: F401, whoever imports this module first
 
 
 @command("SCRIPT SHOW", 3, "noscript", acl="scripting", since="valkey-8.0.0", syntax="sha1")
