@@ -157,6 +157,11 @@ class Effects:
     def __bool__(self) -> bool:
         return bool(self._readers)
 
+    @property
+    def is_between_units(self) -> bool:
+        """Whether the readers have been told all that was done."""
+        return not self._unit and not self._is_inside
+
     # What the executor tells
 
     def record(self, session: Session, command: Command, args: list[bytes], run: Handler) -> Reply:

@@ -2,7 +2,8 @@
 
 The process around the engine writes the snapshot beside other work (``Environment.begin_snapshot``); where it
 cannot, it is made at once. Replicas that come meanwhile get the same one, and the stream since it was begun.
-A replica that wants another part of the data waits for the next one.
+A replica that wants another part of the data waits for the next one. That is begun when a tick ends, and not
+within a transaction or script: the snapshot would have a part of it, and the stream behind it all of it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class FullSync:
     def __init__(self, engine: Engine, history: History, replicas: Replicas) -> None:
         self._engine, self._history, self._replicas = engine, history, replicas
         self._cancel: Callable[[], None] | None = None  # set while one is being written
+        self._is_next_due = False  # none is being written, and some may wait
 
     def begin(self, replica: Replica) -> None:
         """A replica needs all data."""
@@ -96,7 +98,7 @@ class FullSync:
         self._cancel = None
         for replica in self._in(SyncState.SAVING):
             self._engine.attempt(replica.session, self._hand_over, replica, content)
-        self._go_on()
+        self._is_next_due = True
 
     def _hand_over(self, replica: Replica, content: bytes | None) -> None:
         if content is None:
@@ -108,16 +110,20 @@ class FullSync:
             replica.send(data)
         replica.kept = []
 
-    def _go_on(self) -> None:
-        if waiting := self._in(SyncState.WAITING):
-            self._write(waiting[0])
+    def end_tick(self) -> None:
+        """Begins the next snapshot, if it is due."""
+        effects = self._engine.effects
+        while self._is_next_due and (effects is None or effects.is_between_units):
+            self._is_next_due = False
+            if self._cancel is None and (waiting := self._in(SyncState.WAITING)):
+                self._write(waiting[0])
 
     def forget(self) -> None:
         """A replica is gone: a snapshot that nobody waits for is not written to its end."""
         if self._cancel is not None and not self._in(SyncState.SAVING):
             cancel, self._cancel = self._cancel, None
             cancel()
-            self._go_on()
+            self._is_next_due = True
 
 
 def framed(content: bytes) -> Output:

@@ -165,6 +165,11 @@ class Replicas:
         """The next effect says which database it is for: who begins to read here does not know it."""
         self._reader.selected = None
 
+    def end_tick(self) -> None:
+        """Hands out what the tick did; then the next snapshot may begin."""
+        self.send_stream()
+        self._full_sync.end_tick()
+
     def send_stream(self) -> None:
         """Hands out what is new in the stream."""
         self._replication.upstream.link.pass_on()

@@ -78,7 +78,7 @@ class Replication:
     def end_tick(self) -> None:
         """Hands out what the tick did, as a master or as a replica with replicas of its own."""
         if self.replicas.all:
-            self.replicas.send_stream()
+            self.replicas.end_tick()
             self.failover.let_time_pass()
         self.upstream.link.pass_on()
 

@@ -233,6 +233,21 @@ def test_who_waits_for_the_next_snapshot_gets_it_when_nobody_waits_for_this_one(
     assert master.hear(second).startswith(b"+FULLRESYNC")
 
 
+def test_no_snapshot_begins_in_the_middle_of_a_transaction(master: Master, snapshots: Snapshots) -> None:
+    first, second = master.connect(), master.connect()
+    master.say(first, "REPLCONF rdb-only 1", "PSYNC ? -1")
+    master.say(second, "PSYNC ? -1")
+    assert master.hear(second) == b""  # no stream is kept for the first one
+    master.say(master.writer, "MULTI", "SET before 1", f"CLIENT KILL ID {first.id}", "SET behind 1", "EXEC")
+    offset = master.engine.replication.history.offset
+    assert master.hear(second).endswith(b" %d\r\n" % offset)
+    assert b"before" in snapshots.begun[1]
+    assert b"behind" in snapshots.begun[1]
+    master.say(master.writer, "SET k 1")
+    snapshots.end()
+    assert master.hear(second).endswith(encode(b"SELECT", b"0") + encode(b"SET", b"k", b"1"))
+
+
 def test_a_replica_that_waits_for_too_long_while_much_is_written_is_disconnected(
     snapshots: Snapshots,
 ) -> None:
