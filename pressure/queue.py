@@ -124,7 +124,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
             max_connections=max_connections,
         )
         keys = Keys.of(name, where.prefix)
-        server, lease = ServerFacts(scripts=scripts), lease_of(lease)
+        server, lease = ServerFacts(scripts=scripts, in_cluster=where.in_cluster), lease_of(lease)
         self._context = Context(keys, time.monotonic, SLICE, server, lease, heal=heal)
         self._codec = codec_of(codec)
         self._unfinished = UnfinishedTasks()

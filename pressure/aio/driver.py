@@ -25,7 +25,7 @@ from pressure.execution.asynchronous import AsyncCheckout, AsyncDriver, AsyncExe
 from pressure.execution.execution import MOVING, client_unblock, grace_period
 from pressure.execution.lease import LeaseRenewer
 from pressure.keys import QueueKeys
-from pressure.protocol.operation import Batch, Operation, Reply, Wait
+from pressure.protocol.operation import AtNodes, Batch, Operation, Reply, Wait
 
 T = TypeVar("T")
 
@@ -94,6 +94,8 @@ class _Execution(AsyncExecution[T]):
         return await unbroken(self._exchanged(step), self._on_cancel, self.timeout_of(step))
 
     async def _exchanged(self, step: Batch) -> list[Reply]:
+        if isinstance(step, AtNodes):
+            return await self._checkout.driver.connections.ask_nodes(step)
         while True:
             data, count = self.packed(step)
             try:

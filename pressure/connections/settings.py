@@ -74,6 +74,11 @@ class Settings:
     max_connections: int = MAX_CONNECTIONS
 
     @property
+    def in_cluster(self) -> bool:
+        """Whether the queue is on one of several nodes of a cluster."""
+        return bool(self.nodes) and self.service is None
+
+    @property
     def address(self) -> str:
         """The server for people."""
         if self.nodes:

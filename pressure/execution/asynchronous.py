@@ -25,7 +25,7 @@ from pressure.execution.polling import poll_interval
 from pressure.keys import QueueKeys
 from pressure.methods.flavour import Flavour, noted_in
 from pressure.methods.methods import Block, CallbackOperation, Form, MethodCall, NextBlock
-from pressure.protocol.operation import Batch, Operation, Reply, Wait
+from pressure.protocol.operation import AtNodes, Batch, Operation, Reply, Wait
 from pressure.sync.flavour import Synchronous
 
 T = TypeVar("T")
@@ -359,6 +359,16 @@ class AsyncConnections(ABC):
         await self.close(member.take_out())
         await self.ready(member, member.name)
         member.life = life
+
+    async def ask_nodes(self, step: AtNodes) -> list[QueryResult]:
+        """The replies of each node to the commands of a step, or why there are none."""
+        results = []
+        for node in step.nodes:
+            query = ServerQuery(self.settings.at(*node), step.commands)
+            connection, result = await self._open(query, HOLDS.connection_name(), Member())
+            await self.close(connection)
+            results.append(result)
+        return results
 
     async def give_back(self, member: Member) -> None:
         """Give a member back to the pool."""

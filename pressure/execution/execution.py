@@ -30,8 +30,8 @@ _pack: Final[Callable[[Any], bytes]] = hiredis.pack_command
 
 #: Commands that change nothing: when only these were sent, the outcome of an operation is not in doubt.
 _HARMLESS: Final = frozenset(
-    b"CLIENT COMMAND CONFIG EXEC EXISTS GET HGET HMGET INFO LLEN LPOS LRANGE MGET MQ.INSPECT MQ.QINFO MULTI "
-    b"OBJECT PTTL SCAN TIME TYPE UNWATCH WATCH XINFO XLEN XPENDING XRANGE XREAD XREVRANGE "
+    b"CLIENT CLUSTER COMMAND CONFIG EXEC EXISTS GET HGET HMGET INFO LLEN LPOS LRANGE MGET MQ.INSPECT "
+    b"MQ.QINFO MULTI OBJECT PTTL SCAN TIME TYPE UNWATCH WATCH XINFO XLEN XPENDING XRANGE XREAD XREVRANGE "
     b"ZCARD ZMSCORE ZRANGE ZSCORE".split()
 )
 
@@ -266,7 +266,8 @@ class PooledExecution(Execution[T]):
         return self._accept(step, replies, ELSEWHERE)
 
     def _accept(self, step: Batch, replies: list[Reply], why: Collection[str]) -> bool:
-        assert self._unsent is not None
+        if self._unsent is None:  # ``AtNodes``
+            return False
         at = refused_from(self._unsent, replies)
         if at is None or _codes(replies[at:]).isdisjoint(why):
             return False

@@ -24,7 +24,7 @@ from pressure.protocol import liveness
 from pressure.protocol.commands import atomic, check, executed, is_full
 from pressure.protocol.diagnosis import Diagnosis, RoleState, State
 from pressure.protocol.foreign import naming_foreign_keys
-from pressure.protocol.liveness import Liveness, connected, liveness_of
+from pressure.protocol.liveness import Liveness, liveness_of, names_of
 from pressure.protocol.numbers import bound_in, count_in, how_to_set_bound, not_a_number
 from pressure.protocol.operation import Batch, Command, Context, Operation, Reply, operation
 from pressure.protocol.problems import holder_text, no_such_queue
@@ -92,9 +92,10 @@ def examine(contexts: Sequence[Context]) -> Operation[list[Diagnosis | PressureE
     over = {holder for holder in holders if contexts[0].holds.is_dead(holder)}
     if over:  # they may have ended after the server was asked
         roles = yield Batch(_roles(contexts))
+    names = yield from names_of(contexts[0], clients, roles[1::2])
     rest = iter(roles)
     return [
-        _diagnosis(ctx, _Seen(looked, list(islice(rest, _ROLES)), clients, over, full))
+        _diagnosis(ctx, _Seen(looked, list(islice(rest, _ROLES)), clients, names, over, full))
         for ctx, looked in zip(contexts, first, strict=True)
     ]
 
@@ -148,6 +149,7 @@ class _Seen:
         first: The replies about its keys.
         roles: Those about its roles, a moment later.
         clients: The reply to CLIENT LIST, in between.
+        names: The names of the open connections, those at other nodes too; None if that is not known.
         over: The holds of this process that were over before ``roles`` were read.
         full: Whether the keys were read without a transaction.
     """
@@ -155,6 +157,7 @@ class _Seen:
     first: list[Reply]
     roles: list[Reply]
     clients: Reply
+    names: frozenset[bytes] | None
     over: set[bytes]
     full: bool
 
@@ -181,7 +184,7 @@ def _diagnosis(ctx: Context, replies: _Seen) -> Diagnosis | PressureError:
 def _role(
     ctx: Context, role: Role, found: list[Any], later: list[Reply], times: Sequence[Reply], replies: _Seen
 ) -> RoleState:
-    (free, holder), (left, idle), names = found, times, connected(replies.clients)
+    (free, holder), (left, idle), names = found, times, replies.names
     life, name = None, None if holder is None else connection_in(unmarked(holder))
     if not free and found == later:
         life = liveness_of(holder, names, holder in replies.over)

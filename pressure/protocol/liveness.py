@@ -1,9 +1,10 @@
 """Whether the holder of a role is dead: one rule for healing, ``repair`` and ``doctor``.
 
 A hold of this package lives on one connection, and a closed connection does not come back. So a restart of
-the server, or a failover, makes no difference. A client that gives a role back marks the id in the holder
-key. So if a role is taken and its holder key is marked or missing, a client has popped the role and not
-written its id yet. That takes a moment; a client that takes longer is fenced.
+the server, or a failover, makes no difference. In a cluster the connection may be at another node than the
+queue, whose slot has moved. A client that gives a role back marks the id in the holder key. So if a role is
+taken and its holder key is marked or missing, a client has popped the role and not written its id yet. That
+takes a moment; a client that takes longer is fenced.
 
 Rule: a holder is dead if at two probes, ``PROBE_INTERVAL`` seconds apart, the role was taken, the holder key
 had the same value, and there was no sign of life. A hold of this process that is over is dead at once.
@@ -11,6 +12,7 @@ had the same value, and there was no sign of life. A hold of this process that i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -18,7 +20,7 @@ from typing import Final
 from pressure.connections.identity import connection_in, is_released
 from pressure.connections.pool import Holds
 from pressure.protocol.commands import check
-from pressure.protocol.operation import Batch, Command, Context, Operation, Reply
+from pressure.protocol.operation import AtNodes, Batch, Command, Context, Operation, Reply
 from pressure.protocol.role import CONSUMER, PRODUCER, ROLES, Role
 
 #: Seconds between two probes.
@@ -94,7 +96,51 @@ def probe(ctx: Context) -> Operation[Probe]:
     *replies, clients = yield Batch((*commands, (b"CLIENT", b"LIST")))
     bound, count, free_p, free_c, holder_p, holder_c = check(replies)
     free, holder = {PRODUCER: free_p, CONSUMER: free_c}, {PRODUCER: holder_p, CONSUMER: holder_c}
-    return Probe(bound, count, free, holder, connected(clients))
+    names = yield from names_of(ctx, clients, (holder[role] for role in ROLES if not free[role]))
+    return Probe(bound, count, free, holder, names)
+
+
+def names_of(
+    ctx: Context, clients: Reply, holders: Iterable[bytes | None]
+) -> Operation[frozenset[bytes] | None]:
+    """The names of the open connections, those of these holders among them; None if they are not known.
+
+    In a cluster, a slot can move while a client holds a role. The client's connection stays at the other node
+    until its next step, which for a ``receive`` block is the end of the block.
+
+    Args:
+        ctx: The context.
+        clients: The reply to CLIENT LIST.
+        holders: The values of the holder keys of roles that are taken.
+    """
+    names = connected(clients)
+    wanted = {connection_in(holder) for holder in holders if holder is not None} - {None}
+    if names is None or not ctx.server.in_cluster or wanted <= names:
+        return names
+    (nodes,) = yield Batch(((b"CLUSTER", b"NODES"),))
+    if not isinstance(nodes, bytes):  # this user may not ask
+        return names
+    for result in (yield AtNodes(((b"CLIENT", b"LIST"),), nodes=other_nodes(nodes))):
+        there = connected(result[0]) if isinstance(result, list) else None
+        if there is None:
+            return None
+        names |= there
+    return names
+
+
+def other_nodes(told: bytes) -> tuple[tuple[str, int], ...]:
+    """Where the nodes in a reply to CLUSTER NODES are, without the one that replied and those that fail."""
+    nodes = []
+    for line in told.decode().splitlines():
+        _, address, flags, *_ = line.split(" ")
+        host, _, port = address.partition("@")[0].rpartition(":")
+        if not ABSENT.intersection(flags.split(",")):
+            nodes.append((host.strip("[]"), int(port)))
+    return tuple(nodes)
+
+
+#: Flags of nodes that are not asked: the connections of a node that fails are gone.
+ABSENT: Final = frozenset({"myself", "fail", "fail?", "noaddr", "handshake"})
 
 
 def connected(reply: Reply) -> frozenset[bytes] | None:

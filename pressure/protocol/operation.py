@@ -1,8 +1,8 @@
 """Operations: the steps that they yield to a driver, and the context that they work in.
 
-An operation is a generator without I/O. It yields a ``Batch``, a ``Wait`` or a ``Pause`` (or a ``NewHold``,
-which ``Execution`` answers), is sent the list of replies, and returns its result or raises. Its only clock is
-``Context.clock``.
+An operation is a generator without I/O. It yields a ``Batch``, a ``Wait``, a ``Pause`` or, in a cluster, an
+``AtNodes`` (or a ``NewHold``, which ``Execution`` answers), is sent the list of replies, and returns its
+result or raises. Its only clock is ``Context.clock``.
 
 Rules for drivers:
     - One connection carries the whole operation. WATCH and MULTI are ordinary commands of a batch.
@@ -65,6 +65,19 @@ class Wait(Batch):
 
 
 @dataclass(frozen=True, slots=True)
+class AtNodes(Batch):
+    """A batch that is sent to each of some nodes of the cluster, on new connections. It changes nothing.
+
+    It is sent a list: of each node the list of the replies, or the ConnectionFailedError.
+
+    Attributes:
+        nodes: The host and the port of each.
+    """
+
+    nodes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """A step that sends nothing and lasts for ``seconds``. It is sent an empty list."""
 
@@ -107,9 +120,11 @@ class ServerFacts:
         sizes: How long the queue's values are.
         observations: What was seen of the holder of each role that a client waits for, by the role's name.
         last_probe: When an operation last took a probe.
+        in_cluster: Whether the URL names nodes of a cluster.
     """
 
     scripts: bool = False
+    in_cluster: bool = False
     sizes: Sizes = field(default_factory=Sizes)
     observations: dict[str, Observation] = field(default_factory=dict)
     last_probe: float = float("-inf")

@@ -35,7 +35,7 @@ from pressure.connections.settings import STOP_TIMEOUT, Settings
 from pressure.connections.sockets import Opened, open_socket
 from pressure.errors import ServerReplyError
 from pressure.keys import QueueKeys
-from pressure.protocol.operation import Reply
+from pressure.protocol.operation import AtNodes, Reply
 
 #: Seconds between two checks, while the server is silent, whether to go on waiting.
 TICK: Final = 0.1
@@ -192,6 +192,16 @@ class Connections:
         close(member.take_out())
         self.ready(member, scope, member.name)
         member.life = life
+
+    def ask_nodes(self, step: AtNodes, scope: CancelScope) -> list[QueryResult]:
+        """The replies of each node to the commands of a step, or why there are none."""
+        results = []
+        for node in step.nodes:
+            query = ServerQuery(self.settings.at(*node), step.commands)
+            connection, result = _asked(query, HOLDS.connection_name(), Member(), scope)
+            close(connection)
+            results.append(result)
+        return results
 
     def give_back(self, member: Member) -> None:
         """Give a member back to the pool."""

@@ -35,7 +35,7 @@ from pressure.execution.execution import (
 from pressure.execution.lease import LeaseRenewer
 from pressure.execution.polling import poll_interval
 from pressure.keys import QueueKeys
-from pressure.protocol.operation import Batch, Operation, Reply, Wait
+from pressure.protocol.operation import AtNodes, Batch, Operation, Reply, Wait
 from pressure.sync.connection import TICK, CancelScope, Connection, Connections, FairLock, Interrupt, close
 
 T = TypeVar("T")
@@ -254,6 +254,8 @@ class _Execution(PooledExecution[T]):
         return replies
 
     def _exchanged(self, step: Batch) -> list[Reply]:
+        if isinstance(step, AtNodes):
+            return self._checkout.driver.connections.ask_nodes(step, self._scope)
         end_wait = partial(self._end_wait, step) if isinstance(step, Wait) else None
         while True:
             data, count = self.packed(step)

@@ -26,7 +26,7 @@ from pressure.execution.asynchronous import AsyncCheckout, AsyncDriver, AsyncExe
 from pressure.execution.execution import MOVING, client_unblock, grace_period
 from pressure.execution.lease import LeaseRenewer
 from pressure.keys import QueueKeys
-from pressure.protocol.operation import Batch, Operation, Reply, Wait
+from pressure.protocol.operation import AtNodes, Batch, Operation, Reply, Wait
 from pressure.trio.connection import BROKEN, Connection, Connections
 
 T = TypeVar("T")
@@ -93,6 +93,9 @@ class _Execution(AsyncExecution[T]):
         return replies
 
     async def _exchanged(self, step: Batch) -> list[Reply]:
+        if isinstance(step, AtNodes):
+            with trio.CancelScope(shield=True):
+                return await self._checkout.driver.connections.ask_nodes(step)
         while True:
             data, count = self.packed(step)
             exchange = _Exchange()

@@ -270,6 +270,40 @@ def test_who_waits_for_a_role_goes_on_at_the_node_to_which_the_slot_moves(
         queue.disconnect()
 
 
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_a_message_in_work_stays_with_its_consumer_when_the_slot_moves(
+    cluster_of_ours: miniredis.Cluster, flavour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", 0.01)
+    holder, other = (FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url) for _ in range(2))
+    try:
+        holder.create()
+        for message in (b"v", b"w"):
+            holder.put(message)
+        home = cluster_of_ours.node_of("{bar}")
+        with holder.receive() as message:
+            assert message.data == b"v"
+            move(home)
+            assert other.doctor().consumer.connected
+            assert "its connection is open" in str(other.repair().left)
+            with home.faults.add(then=miniredis.faults.refuse_connection()):
+                assert "the server does not tell" in str(other.repair().left)
+        assert other.doctor().consumed_messages == 1
+        block = ExitStack()
+        assert block.enter_context(holder.receive()).data == b"w"
+        home = cluster_of_ours.node_of("{bar}")
+        move(home)
+        with home.client() as client:
+            client.client_kill_filter(_type="normal", skipme=True)
+        assert "put 1 unacknowledged message back" in str(other.repair().done)
+        with pytest.raises((QueueInUseError, ConnectionFailedError)):
+            block.close()
+        assert [other.get(), other.qsize()] == [b"w", 0]
+    finally:
+        holder.disconnect()
+        other.disconnect()
+
+
 @pytest.mark.parametrize(
     ("full", "work"), [(0, lambda queue: queue.get()), (1, lambda queue: queue.put(b"v"))]
 )
