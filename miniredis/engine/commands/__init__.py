@@ -79,6 +79,7 @@ WHEN_ASKED_FOR: Final = {
 
 IN_OTHER_VERSIONS: Final = {
     "connections.newer_clients": "connection",
+    "geo.polygons": "geo",
     "hashes.field_expiry": "hash",
     "hashes.valkey_fields": "hash",
     "replication.waitaof": "generic",

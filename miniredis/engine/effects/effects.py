@@ -132,6 +132,7 @@ class Effects:
 
     def __init__(self, keyspace: Keyspace, version: Version) -> None:
         self._keyspace = keyspace
+        self._version = version
         self._propagate_expired = chosen(version, propagate_expired)
         self._readers: list[EffectReader] = []
         self._hears_messages = False
@@ -210,7 +211,7 @@ class Effects:
             if self._hears_messages:
                 self._unit.append((session.db.index, args, True))
         elif (keyspace.changes != before and not waits) or (command.name in FORCED and failure is None):
-            propagate = PROPAGATED_AS.get(command.name, as_it_is)
+            propagate = chosen(self._version, PROPAGATED_AS.get(command.name, as_it_is))
             for effect in propagate(Done(session.db, args, reply)):
                 self.add(session.db.index, effect)
         self._is_inside = was_inside

@@ -125,6 +125,16 @@ def propagate_getex(done: Done) -> Iterable[list[bytes]]:
     return [[b"PERSIST", done.key]]
 
 
+def unlinked_if_gone(propagate: Propagate) -> Propagate:
+    """The same in Valkey, where a command whose time is over unlinks the key."""
+    return lambda done: [[b"UNLINK", done.key]] if done.is_gone else propagate(done)
+
+
+TIMED: Final[tuple[Propagate, ...]] = (propagate_set, propagate_expire, propagate_getex)
+for by_time in TIMED:
+    instead_of(by_time, "valkey-8.1+")(unlinked_if_gone(by_time))
+
+
 def propagate_restore(done: Done) -> Iterable[list[bytes]]:
     if done.is_gone:
         return [[b"DEL", done.key]]

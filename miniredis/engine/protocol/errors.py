@@ -655,6 +655,15 @@ WAIT_ON_REPLICA = (
     b"propagated."
 )
 
+VERTICES = b"ERR invalid number of vertices"
+TOO_FEW_VERTICES = b"ERR GEOSEARCH BYPOLYGON must have at least 3 vertices"
+
+
+def no_member(member: bytes) -> bytes:
+    """A search around a member that is not there."""
+    return b"ERR member %b does not exist" % member
+
+
 WAIT_ON_VALKEY_REPLICA = (
     b"ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be "
     b"writable (which is not the default) writes to replicas are just local and are not propagated."

@@ -6,14 +6,14 @@ Both the cells and their order are Redis's own, because clients can see the orde
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import asin, cos, sin, sqrt
 from typing import Final
 
 from .geohash import CELL_STEPS, RADIANS, RADIUS, Area, Cell, Point, cell_at, distances_from
 
-__all__ = ["Box", "Circle", "Shape", "covering"]
+__all__ = ["Box", "Circle", "Polygon", "Shape", "covering", "middle_of"]
 
 HALF_EQUATOR: Final = 20037726.37
 """Half of the equator's length on Mercator's map, in metres."""
@@ -120,6 +120,55 @@ class Box(Shape):
             return measure(place)
 
         return distance_to
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon(Shape):
+    """All places between some corners; its middle is the centre."""
+
+    corners: tuple[Point, ...]
+
+    @classmethod
+    def around(cls, centre: Point, corners: tuple[Point, ...]) -> Polygon:
+        """The polygon with these corners; distances from its centre are in metres."""
+        return cls(centre, 1.0, corners)
+
+    @property
+    def reach(self) -> float:
+        """The distance from its centre to the farthest corner of its bounding box, in metres."""
+        west, east, south, north = self.bounds
+        box = (Point(x, y) for x in (west, east) for y in (south, north))
+        return max(map(distances_from(self.centre), box))
+
+    @property
+    def bounds(self) -> Area:
+        """The box that has all corners."""
+        longitudes, latitudes = zip(*self.corners, strict=True)
+        return Area(min(longitudes), max(longitudes), min(latitudes), max(latitudes))
+
+    def meter(self) -> Callable[[Point], float | None]:
+        """What tells the distance from the centre to a place; None if the place is outside."""
+        measure, corners = distances_from(self.centre), self.corners
+        sides = tuple(zip(corners, (corners[-1], *corners), strict=False))
+
+        def distance_to(place: Point) -> float | None:
+            x, y = place
+            crossed = sum(
+                (north > y) != (south > y) and x < (west - east) * (y - north) / (south - north) + east
+                for (east, north), (west, south) in sides
+            )
+            return measure(place) if crossed % 2 else None
+
+        return distance_to
+
+
+def middle_of(places: Sequence[Point]) -> Point:
+    """The place below the middle of some places, on the globe."""
+    angles = [(place[0] * RADIANS, place[1] * RADIANS) for place in places]
+    x = sum(cos(north) * cos(east) for east, north in angles)
+    y = sum(cos(north) * sin(east) for east, north in angles)
+    z = sum(sin(north) for _, north in angles)
+    return Point(math.atan2(y, x) / RADIANS, math.atan2(z, math.sqrt(x * x + y * y)) / RADIANS)
 
 
 def cosine(angle: float) -> float:

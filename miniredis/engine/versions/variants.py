@@ -42,6 +42,7 @@ from ..protocol.errors import (
     WAIT_ON_VALKEY_REPLICA,
     CommandError,
     invalid_expire,
+    no_member,
     not_in_transaction,
     only_for_listeners,
     unbalanced_streams,
@@ -273,10 +274,6 @@ def no_number_after(args: list[bytes], option: bytes) -> bool:
     )
 
 
-def no_member(member: bytes) -> bytes:
-    return b"ERR member %b does not exist" % member
-
-
 def unbalanced(ids: bytes) -> Callable[[list[bytes]], bytes]:
     return lambda args: unbalanced_streams(args[0].lower(), ids)
 
@@ -418,6 +415,7 @@ NUMBERS: Final[dict[str, Callable[[list[bytes]], Iterable[int]]]] = {
     "zincrby": lambda _: (2,),
     "geoadd": partial(numbers_after_options, first=2, step=3),
     "georadius georadius_ro": lambda _: (2, 3, 4),
+    "georadiusbymember georadiusbymember_ro": lambda _: (3,),
     "zunion zinter": partial(weights, count_at=1),
     "zunionstore zinterstore": partial(weights, count_at=2),
 }

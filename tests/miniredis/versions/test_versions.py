@@ -460,6 +460,78 @@ def test_the_event_of_a_deadline_in_the_past() -> None:
                         assert [told and told["data"] for told in heard] == [b"set", event], (each, request)
 
 
+def test_a_set_with_a_deadline_in_the_past_stores_nothing_in_valkey() -> None:
+    stored = [b"set", b"expire", b"expired"]
+    for version, of_new, of_old in (("8.0", stored, stored), ("valkey-8.1", [], [b"expired"])):
+        with (
+            miniredis.start(version=version, notify_keyspace_events="KEA") as server,
+            server.client() as client,
+        ):
+            for request, reply, told in (
+                ("SET k v EXAT 1", b"+OK\r\n", of_new),
+                ("SET k v PXAT 1 XX", b"$-1\r\n", []),
+                ("SET k v", b"+OK\r\n", [b"set"]),
+                ("SET k w PXAT 1 NX", b"$-1\r\n", []),
+                ("SET k w PXAT 1 GET", b"$1\r\nv\r\n", of_old),
+            ):
+                with client.pubsub() as events:
+                    events.psubscribe("__keyspace*")
+                    events.get_message()
+                    assert raw.ask(request) == reply, request
+                    client.get("k")
+                    heard = iter(events.get_message, None)
+                    assert [event["data"] for event in heard] == told, (version, request)
+            raw.close()
+
+
+def test_xread_waits_on_for_what_is_trimmed_at_once_since_7_2() -> None:
+    for version, woken in (("7.0", b"*1\r\n*2\r\n$1\r\ns\r\n*0\r\n"), ("7.2", b"")):
+        engine = miniredis.Engine(miniredis.Config(version=version))
+        reader, writer = engine.connect(NOW), engine.connect(NOW)
+        engine.receive(reader, b"XREAD BLOCK 0 STREAMS s 0\r\n", NOW)
+        engine.receive(writer, b"XADD s MAXLEN = 0 1-1 f v\r\n", NOW)
+        assert reader.take_output() == woken
+        engine.receive(writer, b"XADD s 2-1 f v\r\n", NOW)
+        assert (b"2-1" in reader.take_output()) == (not woken)
+
+
+IN_POLYGON: Final = {
+    "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15 40": ["Catania"],
+    "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15 40 WITHDIST": [["Catania", "17761.0482"]],
+    "GEOSEARCH g BYPOLYGON 4 12 36 18 36 12 40 18 40 WITHDIST": [["Catania", "60049.2798"]],
+    "GEOSEARCH g BYPOLYGON 3 13.361389 38.115556 15.087269 37.502669 12.758489 38.788135": ["Palermo"],
+    "GEOSEARCH none BYPOLYGON 3 12 36 18 36 15 40": [],
+    "GEOSEARCHSTORE d g BYPOLYGON 3 12 36 18 36 15 40 STOREDIST": 1,
+    "ZSCORE d Catania": "1.7761048198370085e+4",
+    "GEOSEARCH g BYPOLYGON 2 12 36 18 36": "-ERR GEOSEARCH BYPOLYGON must have at least 3 vertices",
+    "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15": "-ERR GEOSEARCH BYPOLYGON must have at least 3 vertices",
+    "GEOSEARCH g BYPOLYGON x 12 36 18 36 15 40": "-ERR invalid number of vertices",
+    "GEOSEARCH g BYPOLYGON 3 0x1 36 18 36 15 40": "-ERR value is not a valid float",
+    "GEOSEARCH g BYPOLYGON 3 12 96 18 36 15 40": "-ERR invalid longitude,latitude pair 12.000000,96.000000",
+    "GEOSEARCH g FROMLONLAT 15 37 BYPOLYGON 3 12 36 18 36 15 40": "-ERR syntax error",
+    "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15 40 BYRADIUS 1 km": "-ERR syntax error",
+    "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15 40 FROMMEMBER Palermo": "-ERR syntax error",
+    "GEOSEARCH g FROMLONLAT 0x1 1 BYRADIUS 1 km": "-ERR value is not a valid float",
+    "GEOSEARCH g FROMLONLAT 1 1 BYRADIUS 0x1 km": "-ERR need numeric radius",
+    "GEOSEARCH g FROMLONLAT 1 1 BYBOX 1 0x1 km": "-ERR need numeric height",
+    "GEOSEARCH g FROMMEMBER 0x1 BYRADIUS 1 km": "-ERR member 0x1 does not exist",
+    "GEORADIUSBYMEMBER g Palermo 0x1 km": "-ERR need numeric radius",
+    "GEOSEARCH g FROMLONLAT 1 1 ASC WITHDIST WITHCOORD": (
+        "-ERR exactly one of BYRADIUS, BYBOX and BYPOLYGON can be specified for GEOSEARCH"
+    ),
+}
+"""What Valkey 9.1 says; 8.0 and 8.1 know no polygons."""
+
+
+def test_places_in_a_polygon() -> None:
+    with miniredis.start(version="valkey-9.1") as server:
+        client = RawClient((server.host, server.port))
+        for place in ("13.361389 38.115556 Palermo", "15.087269 37.502669 Catania", "17.2 38.78 edge"):
+            assert ask(client, f"GEOADD g {place}") == 1
+        assert {request: ask(client, request) for request in IN_POLYGON} == IN_POLYGON
+        client.close()
+
+
 def test_a_consumer_that_gets_nothing_exists_since_7_2() -> None:
     requests = ("XCLAIM s g c 0 1-0 FORCE", "XREADGROUP GROUP g d STREAMS s >", "XAUTOCLAIM s g e 0 0")
     for versions, names in (("7.0", []), ("7.2+", [b"c", b"d", b"e"])):

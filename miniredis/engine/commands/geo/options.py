@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...numbers.doubles import read_double
 from ...numbers.numbers import read_integer
@@ -76,16 +76,14 @@ class Options:
     any: bool = False
     details: set[bytes] = field(default_factory=set)
 
-    def read(self, words: list[bytes]) -> None:
-        """Parses and applies all options in order."""
+    def read(self, words: list[bytes], known: Mapping[bytes, Option] | None = None) -> None:
+        """Parses and applies all options in order; ``known`` are those that there are, if not ``OPTIONS``."""
         at = 0
         while at < len(words):
-            option = OPTIONS.get(words[at].upper())
+            option = (known or OPTIONS).get(words[at].upper())
             if option is None or not option.fits(self):
                 raise CommandError(errors.SYNTAX)
-            operands = words[at + 1 : at + 1 + option.operands(self)]
-            if len(operands) < option.operands(self):
-                raise CommandError(errors.SYNTAX)
+            operands = option.words(self, words[at + 1 :])
             option.take(self, operands)
             at += 1 + len(operands)
         self._check()
@@ -147,13 +145,16 @@ def always(_: Options) -> bool:
 class Option:
     """An option: how to apply it, its number of operands, and whether it is allowed after earlier options."""
 
-    take: Callable[[Options, list[bytes]], None]
+    take: Callable[[Any, list[bytes]], None]
     count: int = 0
     fits: Callable[[Options], bool] = always
 
-    def operands(self, options: Options) -> int:
-        """The number of operands: in GEOSEARCHSTORE, STOREDIST has none."""
-        return 0 if self.count == 1 and options.searches and self is OPTIONS[b"STOREDIST"] else self.count
+    def words(self, options: Options, rest: list[bytes]) -> list[bytes]:
+        """The operands: in GEOSEARCHSTORE, STOREDIST has none."""
+        is_bare = self.count == 1 and options.searches and self is OPTIONS[b"STOREDIST"]
+        if not is_bare and len(rest) < self.count:
+            raise CommandError(errors.SYNTAX)
+        return [] if is_bare else rest[: self.count]
 
 
 def detail(name: bytes) -> Option:
@@ -173,10 +174,10 @@ OPTIONS: Final = {
     b"DESC": setting("order", FARTHEST_FIRST),
     b"COUNT": Option(Options.take_count, 1),
     b"FROMMEMBER": Option(
-        Options.take_member, 1, lambda told: bool(told.searches) and told.told_by != "place"
+        Options.take_member, 1, lambda told: bool(told.searches) and told.told_by in {"", "member"}
     ),
     b"FROMLONLAT": Option(
-        Options.take_place, 2, lambda told: bool(told.searches) and told.told_by != "member"
+        Options.take_place, 2, lambda told: bool(told.searches) and told.told_by in {"", "place"}
     ),
     b"BYRADIUS": Option(Options.take_circle, 2, lambda told: bool(told.searches) and not told.box),
     b"BYBOX": Option(Options.take_box, 3, lambda told: bool(told.searches) and not told.circle),

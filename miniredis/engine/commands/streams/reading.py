@@ -93,6 +93,30 @@ def xread(session: Session, args: list[bytes]) -> Reply:
     return found or wait(session, reading, serve)
 
 
+def stays_without_entries(handler: Handler) -> Handler:
+    """XREAD or XREADGROUP, which since 7.2 does not wake for entries that were trimmed at once."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        before = session.waiter
+        reply = handler(session, args)
+        if session.waiter is not None and session.waiter is not before:
+            session.waiter.serve = unless_empty(session.waiter.serve)
+        return reply
+
+    return run
+
+
+def unless_empty(serve: Callable[..., Reply]) -> Callable[..., Reply]:
+    def with_entries(*about: object) -> Reply:
+        found = serve(*about)
+        return found if found is NO_REPLY or found[0][1] else NO_REPLY  # type: ignore[index]
+
+    return with_entries
+
+
+wrap_in_versions("7.2+", "xread", stays_without_entries)
+
+
 def read_place(text: bytes, stream: Stream | None) -> int:
     """The id after which XREAD reads; ``$`` is the last id of the stream."""
     if text == b"$":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...commands.expiry import UNITS, absolute
-from ...declarations.registry import CountedKeys, Keys, command, in_versions
+from ...commands.expiry import UNITS, absolute, event_of_past
+from ...declarations.registry import CountedKeys, Keys, chosen, command, in_versions
 from ...keyspace.keyspace import STRING
-from ...numbers.numbers import parse_integer
+from ...numbers.numbers import MAX, parse_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
-from ...protocol.replies import Reply
+from ...protocol.replies import OK, Reply
 from .strings import SetOptions, getex, read_getex_options, read_operand, read_set_options, set_
 
 MOST_KEYS: Final = (1 << 31) - 1
@@ -22,7 +22,7 @@ def set_if_equal(session: Session, args: list[bytes]) -> Reply:
     """SET with IFEQ: only if the key holds that string."""
     words, wanted = without_comparison(args[3:])
     if wanted is None:
-        return set_(session, args)
+        return set_in_time(session, args)
     options = read_set_options(words)
     if options.only_if:
         raise CommandError(errors.SYNTAX)
@@ -32,8 +32,24 @@ def set_if_equal(session: Session, args: list[bytes]) -> Reply:
     if old != wanted:
         return old if options.get else None
     args[3:] = words  # what is propagated: the comparison has been made
-    reply = set_(session, args)
+    reply = set_in_time(session, args)
     return old if options.get else reply
+
+
+def set_in_time(session: Session, args: list[bytes]) -> Reply:
+    """SET, which in Valkey deletes the key where the time that it gives is over."""
+    options = read_set_options(args[3:])
+    when = absolute(session, b"set", options.unit, options.amount) if options.unit else MAX
+    if when > session.engine.now.milliseconds or session.engine.conditions.is_replica:
+        return set_(session, args)
+    db, key = session.db, args[1]
+    old = db.lookup_read(key, STRING) if options.get else None
+    is_there = db.lookup_write(key) is not None
+    if options.only_if and is_there == (options.only_if == b"NX"):
+        return old
+    if is_there:
+        db.delete(key, chosen(session.engine.version, event_of_past)())
+    return old if options.get else OK
 
 
 def without_comparison(words: list[bytes]) -> tuple[list[bytes], bytes | None]:
