@@ -467,6 +467,7 @@ def test_a_set_with_a_deadline_in_the_past_stores_nothing_in_valkey() -> None:
             miniredis.start(version=version, notify_keyspace_events="KEA") as server,
             server.client() as client,
         ):
+            raw = RawClient((server.host, server.port))
             for request, reply, told in (
                 ("SET k v EXAT 1", b"+OK\r\n", of_new),
                 ("SET k v PXAT 1 XX", b"$-1\r\n", []),
