@@ -1,7 +1,8 @@
 """Writes effects behind each other into one file, and makes them durable as ``appendfsync`` says.
 
 ``always``: each write is on the disk when ``write`` returns. ``everysec``: a thread asks the disk once in a
-second, so that what is older than two seconds is there. ``no``: the system writes when it likes.
+second, so that what is older than two seconds is there. ``no``: the system writes when it likes. A write that
+has failed is tried again once in a second, and with each write that follows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LONGEST_DELAY: Final = 2.0
 
 
 class Syncer:
-    """A thread that makes a file durable once in a second, if something was written to it.
+    """A thread that makes a file durable once in a second, if something was written, or could not be.
 
     Args:
         file: which one.
@@ -49,7 +50,7 @@ class Syncer:
         self._written = self._asked_for = self.synced = -1
 
     def ask(self, offset: int = 0) -> None:
-        """Something was written, up to an offset; the thread begins with the first time."""
+        """Something was written, up to an offset, or could not be; the thread begins with the first time."""
         self._written = offset
         if self._is_dirty:  # the thread will clear that before it next asks the disk, for this, too
             return
@@ -101,7 +102,7 @@ class AppendOnlyFile:
         offset: of the data that are on the disk before the file begins.
 
     Attributes:
-        error: why the last write failed; None if it did not. It is tried again with the next one.
+        error: why the last write failed; None if it did not.
         pending: bytes that are not written, as the disk is slow or has failed.
         delays: how often a write came although the disk was slow.
     """
@@ -174,9 +175,8 @@ class AppendOnlyFile:
             if policy == "always":
                 raise
             self._write_error = error
-            return
-        if policy == "everysec":
-            self._syncer.ask(offset)
+        if policy == "everysec" or self._write_error is not None:
+            self._syncer.ask(self._written)  # after a failure, so that ``when_synced`` ends a tick: it writes
 
     def _is_slow(self) -> bool:
         """Whether a write would wait for the disk, and can come a little later."""

@@ -149,6 +149,30 @@ class HeldCondition(threading.Condition):
             return self._awaited is not None and not self._awaited()
 
 
+@pytest.mark.parametrize("policy", ["everysec", "no"])
+def test_a_write_that_failed_is_tried_again_each_second_though_no_client_comes(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, disk = HeldTime(monkeypatch), MemoryDisk()
+    server = Server(disk, appendfsync=policy)
+    disk.plan = failing("write")
+    assert server.ask("RPUSH", "l", 1) == b":1\r\n"
+    for _ in range(3):
+        time.advance(1, server)
+        assert server.later, "the thread asks for a tick"
+        server.tick()
+        assert server.engine.conditions.disk_error == "No space left on device"
+    disk.plan = works
+    time.advance(1, server)
+    server.tick()
+    assert (server.engine.conditions.disk_error, elements(copy.deepcopy(disk))) == ("", [1])
+    time.advance(2, server)
+    server.tick()
+    time.advance(2, server)
+    assert not server.later, "nothing is left to do"
+    server.journal.close()
+
+
 @pytest.mark.parametrize("losses", [50, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_power_loss_takes_nothing_that_is_older_than_two_seconds(
     losses: int, monkeypatch: pytest.MonkeyPatch

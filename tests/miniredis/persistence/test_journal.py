@@ -62,11 +62,15 @@ class Server:
         """All of them in one tick."""
         data = b"".join(encode(*map(str, words)) for words in requests)
         self.engine.receive(self.session, data, self.now)
+        self.tick()
+        return self.session.take_output()
+
+    def tick(self) -> None:
+        """The end of one."""
         self.engine.settle(self.now)
         self.journal.write(self.engine.recording.take())
         while self.later:
             self.later.pop(0)()
-        return self.session.take_output()
 
 
 class InThisProcess(Child):
