@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from ..declarations.registry import instead_of
 from ..numbers.doubles import read_double
 from ..rdb.payload import encode_payload
+from ..rdb.value_types import TYPES
 from ..values.expiring_hashes import EXPIRING, ValkeyHash
 from ..values.geohash import Point, cell_at
 from ..values.stream_nodes import LAST_ID, id_text
 from ..values.streams import Stream
-from ..values.value_types import TYPES
 
 if TYPE_CHECKING:
     from ..keyspace.changes import Change

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple, Protocol
 from ..keyspace.keyspace import Keyspace, Value
 from ..numbers.numbers import parse_integer
 from ..protocol.errors import CommandError
-from ..replication.history import NO_NAME, Position
 from ..values.packing import Packing
 from .kinds import (
     AUX,
@@ -34,6 +33,7 @@ from .kinds import (
 )
 from .modules import module_name
 from .payload import VERSION, file_loaders
+from .position import NO_NAME, Position
 from .reader import BadDataError, FileReader
 from .snapshot import MAGIC, VERSION_DIGITS
 from .steps import at_once

@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..values.packing import Packing
-from ..values.value_types import TYPES
 from . import hashes, kinds, lists, modules, rqueues, sets, sorted_sets, streams
 from .crc64 import crc64
 from .reader import BadDataError, Reader
 from .steps import Steps, at_once
+from .value_types import TYPES
 
 if TYPE_CHECKING:
     from ..keyspace.keyspace import Value

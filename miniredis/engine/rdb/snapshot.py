@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ..keyspace.keyspace import Database, Keyspace
-from ..replication.history import Position
-from ..values.value_types import TYPES
 from ..versions.version import VERSION as REDIS_VERSION
 from .crc64 import crc64
 from .kinds import AUX, END, EXPIRY_MILLISECONDS, LIBRARY, RESIZE, SELECT
 from .lists import parts_of_list
 from .payload import VERSION
+from .position import Position
 from .reader import length, string
 from .strings import TYPE as STRING_TYPE
 from .strings import string_or_integer
+from .value_types import TYPES
 
 __all__ = ["MAGIC", "VERSION_DIGITS", "write"]
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..protocol.replies import LARGE, Output, Pieces
-from .history import History, Position
+from ..rdb.position import Position
+from .history import History
 from .replica import DATA, FUNCTIONS, Replica, SyncState
 
 if TYPE_CHECKING:

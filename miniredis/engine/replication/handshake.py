@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..numbers.numbers import leading_long
 from ..protocol.replies import pack
-from .history import NO_NAME, Position
+from ..rdb.position import NO_NAME, Position
 
 if TYPE_CHECKING:
     from ..config import Config

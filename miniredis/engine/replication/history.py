@@ -8,27 +8,13 @@ it missed are still here (PSYNC); else it needs all data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
-__all__ = ["NO_NAME", "History", "Position"]
+from ..rdb.position import NO_NAME
 
-NO_NAME: Final = b"0" * 40
+__all__ = ["History"]
 
 NEVER: Final = -1
-
-
-class Position(NamedTuple):
-    """Where the data of a server, or of a snapshot, are in a history: they have all its bytes up to there.
-
-    Attributes:
-        database: the index of the one that the stream is in.
-        name: of the history.
-        offset: in it.
-    """
-
-    database: int
-    name: bytes
-    offset: int
 
 
 class History:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from ..rdb.position import Position
 from .failover import Failover
-from .history import History, Position
+from .history import History
 from .master_session import MasterSession
 from .replicas import Replicas
 from .upstream import Upstream

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..protocol.errors import INSTANCE_CHANGED, CommandError
-from .history import Position
+from ..rdb.position import Position
 from .link import LinkProtocol
 
 if TYPE_CHECKING:

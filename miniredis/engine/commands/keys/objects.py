@@ -12,7 +12,7 @@ from ...numbers.numbers import parse_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
-from ...values.value_types import TYPES
+from ...rdb.value_types import TYPES
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from ... import digests
 from ...clients.session import Session
 from ...config.kinds import read_memory
 from ...declarations.registry import command
@@ -13,7 +14,6 @@ from ...numbers.numbers import MAX, leading_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Encoded, Reply, status
-from ...values import digests
 from ..keys.objects import encoding, idle_seconds, reference_count
 from .faulting import debug_fault
 from .reloading import debug_loadaof, debug_reload

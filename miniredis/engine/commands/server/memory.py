@@ -12,7 +12,7 @@ from ...numbers.numbers import read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply, Verbatim
-from ...values.value_types import TYPES
+from ...rdb.value_types import TYPES
 
 KEY_OVERHEAD: Final = 160
 """The bytes a key takes in addition to its name and value: hash table entries and object header."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .hashing import SIZE, hashed, mixed
-from .value_types import TYPES
+from .rdb.value_types import TYPES
+from .values.hashing import SIZE, hashed, mixed
 
 if TYPE_CHECKING:
-    from ..keyspace.keyspace import Database
+    from .keyspace.keyspace import Database
 
 __all__ = ["digest_of_all", "digest_of_key", "text"]
 

@@ -1,6 +1,6 @@
 """The types of values: each has a row for DUMP, DEBUG DIGEST, MEMORY USAGE and OBJECT ENCODING.
 
-``keyspace.py`` has the names of types and the kinds for lookups, ``rdb/payload.py`` reads payloads.
+``keyspace.py`` has the names of types and the kinds for lookups, ``payload.py`` reads payloads.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, Final, NamedTuple
 
 from ..numbers.numbers import parse_integer
 from ..protocol.replies import PlainText
-from ..rdb.hashes import dump_expiring, dump_hash, dump_valkey
-from ..rdb.lists import dump_list
-from ..rdb.rqueues import dump_rqueue
-from ..rdb.sets import dump_set
-from ..rdb.sorted_sets import dump_sorted_set
-from ..rdb.streams import dump_stream
-from ..rdb.strings import dump_string
-from .expiring_hashes import ExpiringHash, ValkeyHash
-from .hashes import HashValue
-from .hashing import mixed, pairs, unordered
-from .rqueues import RQueue
-from .sets import SetValue
-from .sizes import Size, of_elements, of_stream, of_text
-from .sorted_sets import SortedSet
-from .stream_nodes import id_text
-from .streams import Stream
+from ..values.expiring_hashes import ExpiringHash, ValkeyHash
+from ..values.hashes import HashValue
+from ..values.hashing import mixed, pairs, unordered
+from ..values.rqueues import RQueue
+from ..values.sets import SetValue
+from ..values.sizes import Size, of_elements, of_stream, of_text
+from ..values.sorted_sets import SortedSet
+from ..values.stream_nodes import id_text
+from ..values.streams import Stream
+from .hashes import dump_expiring, dump_hash, dump_valkey
+from .lists import dump_list
+from .rqueues import dump_rqueue
+from .sets import dump_set
+from .sorted_sets import dump_sorted_set
+from .streams import dump_stream
+from .strings import dump_string
 
 __all__ = ["TYPES", "ValueType"]
 
