@@ -85,13 +85,14 @@ def test_a_client_passes_the_whole_protocol(
 def test_our_client_is_judged_as_a_process(
     embedded_server: Address, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--adapter", OURS.command, "--clause", "decided.many", "--clause", "put.gives-up"]
+    asked = ["--adapter", OURS.command, "--clause", "decided.one-token", "--clause", "put.gives-up"]
     assert command.main(["--target", embedded_server.url, *asked]) == 0
     said = capsys.readouterr().out
     assert f"decisions {embedded_server.url} {OURS.command}: 1/1" in said
     assert f"protocol-0.15 {embedded_server.url}: " not in said
 
 
+@pytest.mark.exhaustive
 def test_a_client_in_another_language_shares_a_queue_with_ours(address: Address) -> None:
     (outcome,) = judged(address, textbook(), "queue.beside-ours")
     assert outcome.verdict == "passed", outcome.reason

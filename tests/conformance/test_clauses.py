@@ -128,7 +128,10 @@ def expect_passed(clauses: list[Clause], address: Address, client: Client) -> No
 
 
 USUAL = {"plain": "embedded_server", "aio": "real_server"}
-"""In the default run the others with coroutines are left out: they send what these send."""
+"""In the default run the others with coroutines are left out: they send what these send, to either server."""
+
+AT_TIMES = {**USUAL, "trio": "real_server"}
+"""The exhaustive run has each flavour on one server."""
 
 ONCE = {
     **dict.fromkeys(["queue", "reliable", "backup", "ring"], "aio"),
@@ -137,7 +140,9 @@ ONCE = {
 """The groups that take longest are in the default run with one of these."""
 
 FLAVOURED = [
-    marked(group, flavour, server, usual=USUAL.get(flavour) == server and ONCE.get(group, flavour) == flavour)
+    pytest.param(group, flavour, server, marks=pytest.mark.slow)
+    if AT_TIMES[flavour] != server
+    else marked(group, flavour, server, usual=flavour in USUAL and ONCE.get(group, flavour) == flavour)
     for group, clauses in GROUPS.items() if any(map(is_ours, clauses))
     for flavour in FLAVOURS if flavour != "sync"
     for server in ("embedded_server", "real_server")

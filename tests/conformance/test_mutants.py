@@ -19,7 +19,6 @@ from tests.tools.mutation.bench import Benches
 from tests.tools.mutation.judges import Outcome, Suite
 from tests.tools.mutation.model import Mutant
 from tests.tools.mutation.written import COMPARED, CONVICTED, WRITTEN, clauses_without_mutant
-from tests.tools.mutation.written.clauses.batches import BATCHES
 from tests.tools.mutation.written.clauses.servers import SERVERS
 
 AT_ONCE = 4
@@ -44,7 +43,7 @@ def unchanged(client: str) -> Iterator[Mutant]:
 
 UNCHANGED = [each for client in sorted({each.client for each in CONVICTED}) for each in unchanged(client)]
 
-FIRST = [UNCHANGED[0], BATCHES[1], SERVERS[0]]
+FIRST = [UNCHANGED[0], SERVERS[0]]
 
 Trial = Callable[[Mutant], Outcome]
 

@@ -166,10 +166,12 @@ def race(redis_7_0: Address) -> Iterator[Race]:
         yield Race(both, Budget(largest=100_000, seconds=0.3))
 
 
+@pytest.mark.exhaustive
 def test_a_quadratic_command_fails(race: Race) -> None:
     assert verdict(race.run(growth_of("llen", "key, a list")))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("command", "what"),
     [

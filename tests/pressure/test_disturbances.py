@@ -20,7 +20,7 @@ from .disturbing_tables import CHOSEN
 TELLING = {"one"}
 
 #: What sends many batches, each of which is disturbed in each way: in the exhaustive run.
-LONG = {("repair", "deadlock", False), ("put_many at once", "one", False)}
+LONG = {("repair", "deadlock", False), ("put_many at once", "one", False), ("put_many", "one", False)}
 
 
 #: Time costs nothing here.

@@ -135,6 +135,7 @@ def test_mypy_accepts_programs_and_finds_the_wrong_lines(
     assert found == expected(), done.stdout
 
 
+@pytest.mark.exhaustive  # it finds the same in the same lines
 def test_pyright_accepts_programs_and_finds_the_wrong_lines(folder: Path) -> None:
     beside = str(Path(sys.executable).parent)
     checker = shutil.which("basedpyright", path=beside) or shutil.which("pyright")

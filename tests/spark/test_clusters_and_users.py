@@ -23,6 +23,7 @@ from pressure.spark.options import Options
 from pressure.spark.peeking import Peek
 from pressure.spark.sink import Sink
 from pressure.spark.source import Source
+from tests.cases import exhaustive_but
 from tests.pressure.conftest import execute
 from tests.pressure.kinds.reliable.conftest import has_module
 from tests.pressure.sentinels_and_clusters import cluster, our_cluster, watched
@@ -87,7 +88,7 @@ def moved(source: Options, target: Options, batch: int = 0) -> list[bytes]:
     return [value for part in rows for value in part]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", exhaustive_but(["reliable"], KINDS))
 def test_rows_are_looked_at_and_moved_between_queues_of_a_group_of_servers(
     group: Any, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_client_that_is_no_process_is_not_killed(embedded_server: Address) -> 
     assert outcome_of("history.killed-clients", embedded_server, Refusing).verdict == "not asked"
 
 
+@pytest.mark.exhaustive  # three processes put and get a hundred values
 def test_a_run_in_which_no_process_could_be_killed_is_an_error(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:

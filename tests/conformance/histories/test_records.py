@@ -18,7 +18,7 @@ from .notation import history, operation
 words = repeated(st.lists(long_texts(10_000)), 1000).map(tuple)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(words)
 def test_words_survive_being_written_as_text(given_: tuple[bytes, ...]) -> None:
     text = text_of(given_)
@@ -34,7 +34,7 @@ def test_words_are_written_as_text_with_percent_escapes() -> None:
     assert words_of(None) is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(
     st.builds(
         Operation,

@@ -23,6 +23,7 @@ from conformance.targets.programs import find_real_redis
 from miniredis.persistence.disk import File
 from miniredis.testing.real_servers import at_free_port
 
+from ...cases import exhaustive
 from ...forks import open_in
 from ...servers import start_redis
 from ...waiting import until
@@ -118,7 +119,7 @@ def test_miniredis_starts_with_the_files_of_a_real_server(
         assert portrait(server.port) == seen
 
 
-@pytest.mark.parametrize("preamble", ["yes", "no"])
+@pytest.mark.parametrize("preamble", [exhaustive("yes"), "no"])
 def test_the_tool_of_redis_finds_our_files_good(redis_7_0: Address, preamble: str, tmp_path: Path) -> None:
     with ours(tmp_path, aof_use_rdb_preamble=preamble) as server, redis.Redis(port=server.port) as client:
         fill(client)

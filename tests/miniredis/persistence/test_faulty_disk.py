@@ -107,7 +107,7 @@ def elements(client: redis.Redis) -> list[bytes]:
     return found  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("operation", ["write", "sync"])
+@pytest.mark.parametrize("operation", [exhaustive("write"), "sync"])
 def test_with_always_a_server_ends_and_answers_nothing_more(operation: str, machine: Machine) -> None:
     flags = ("--appendonly", "yes", "--appendfsync", "always")
     with machine.server(*flags) as (process, client):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,13 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(module, "ROOT", tmp_path)
     (tmp_path / "small.py").write_text(SMALL)
     return "small.py"
+
+
+@pytest.fixture(scope="module")
+def benches() -> Iterator[Benches]:
+    """One copy of the project for all tests, since making it takes longer than most of them."""
+    with Benches(1) as made:
+        yield made
 
 
 def test_each_row_of_the_equivalent_fits_a_generated_mutant() -> None:
@@ -135,18 +143,19 @@ def test_a_mutant_is_judged_by_who_executes_its_statement(small: str) -> None:
     assert by_text["ANSWER = 43"] == ["none", "both"]
 
 
-def test_the_recorder_sees_the_lines_that_threads_execute() -> None:
+def test_the_recorder_sees_the_lines_that_threads_execute(benches: Benches) -> None:
     code = (
         "import threading\nfrom tests.tools.mutation.reach import Recorder\nimport pressure.text\nfrom miniredis.engine"
         ".numbers import numbers\nrecorder = Recorder()\nthread = threading.Thread(target=numbers.read_integer, args=(b'7',))\n"
         "thread.start(); thread.join()\nprint(sorted(recorder.taken()), recorder.taken())"
     )
-    with Benches(1) as benches:
-        status, printed = benches.with_bench(lambda bench: bench.run(["-c", code], 30))
+    status, printed = benches.with_bench(lambda bench: bench.run(["-c", code], 30))
     assert (status, printed) == (0, "['miniredis/engine/numbers/numbers.py'] {}\n")
 
 
-def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_difference_survives() -> None:
+def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_difference_survives(
+    benches: Benches,
+) -> None:
     file = "miniredis/engine/commands/lists/lists.py"
     made = next(
         each
@@ -156,17 +165,14 @@ def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_differ
     suite = Suite()
     suite.reach = {"sync list.llen": (0.1, {}), "sync list.lpush.prepends": (0.2, {file: list(made.lines)})}
     same = replace(made, becomes=made.text)
-    with Benches(1) as benches:
-        assert benches.with_bench(lambda bench: suite.judge(bench, made)).convicted.keys() == {
-            "list.lpush.prepends"
-        }
-        assert benches.with_bench(lambda bench: suite.judge(bench, same)) == Outcome(
-            {}, ["list.lpush.prepends"]
-        )
+    assert benches.with_bench(lambda bench: suite.judge(bench, made)).convicted.keys() == {
+        "list.lpush.prepends"
+    }
+    assert benches.with_bench(lambda bench: suite.judge(bench, same)) == Outcome({}, ["list.lpush.prepends"])
     assert (ROOT / file).read_text() == same.source()
 
 
-def test_the_tests_convict_a_mutant() -> None:
+def test_the_tests_convict_a_mutant(benches: Benches) -> None:
     file = "miniredis/engine/glob.py"
     made = next(
         each
@@ -175,11 +181,9 @@ def test_the_tests_convict_a_mutant() -> None:
     )
     tests = ProjectTests()
     tests.reach = {"tests/miniredis/engine/test_glob.py": (0.1, {file: list(made.lines)})}
-    with Benches(1) as benches:
-        assert benches.with_bench(lambda bench: tests.judge(bench, made)).convicted
-        assert not benches.with_bench(
-            lambda bench: tests.judge(bench, replace(made, becomes=made.text))
-        ).convicted
+    same = replace(made, becomes=made.text)
+    assert benches.with_bench(lambda bench: tests.judge(bench, made)).convicted
+    assert not benches.with_bench(lambda bench: tests.judge(bench, same)).convicted
 
 
 def test_a_sample_is_the_same_for_the_same_seed_and_has_as_many_of_each_package() -> None:
