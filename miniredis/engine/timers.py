@@ -77,7 +77,7 @@ class Timers:
     def _run_due(self, now: Instant) -> None:
         engine = self._engine
         for waiter in engine.waiting.timed_out(now.monotonic):
-            engine.attempt(waiter.session, engine.wake, waiter, waiter.when_over)
+            engine.attempt(waiter.session, engine.wake, waiter, waiter.reply_when_over())
         engine.outbox.update(dict.fromkeys(engine.trickles.due(now.monotonic)))
         for session in (*engine.output_limits.overdue(now), *engine.idle.overdue(now)):
             engine.attempt(session, engine.hang_up, session)

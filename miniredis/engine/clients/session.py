@@ -322,7 +322,7 @@ class Session:
         waits_for: type,
         serve: Callable[[Database, bytes, Any], Reply],
         timeout: int | None,
-        when_over: Reply = NULL_ARRAY,
+        when_over: Reply | Callable[[], Reply] = NULL_ARRAY,
         when_gone: CommandError | None = None,
     ) -> NoReply:
         """Blocks this client until one of the keys can serve it.
@@ -332,7 +332,7 @@ class Session:
             waits_for: the type of value that serves it.
             serve: runs the command on the value and returns the reply.
             timeout: milliseconds; None waits for ever.
-            when_over: the reply when the timeout passes.
+            when_over: the reply when the timeout passes, or what tells it then.
             when_gone: the error when one of the keys is deleted; None to go on waiting.
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000

@@ -60,7 +60,7 @@ class Waiter:
         serve: runs the command on the value of a ready key and returns the reply; ``NO_REPLY`` if a stream
             has nothing new, or a reliable queue nothing to give.
         deadline: when it times out, in microseconds of monotonic time; None for never.
-        when_over: the reply when it times out.
+        when_over: the reply when it times out, or what tells it then.
         when_gone: the error when one of its keys is deleted; None to go on waiting.
         args: its command, for the slow log.
     """
@@ -71,9 +71,13 @@ class Waiter:
     waits_for: type
     serve: Callable[[Database, bytes, Any], Reply]
     deadline: int | None
-    when_over: Reply = NULL_ARRAY
+    when_over: Reply | Callable[[], Reply] = NULL_ARRAY
     when_gone: CommandError | None = None
     args: list[bytes] = field(default_factory=list)
+
+    def reply_when_over(self) -> Reply:
+        """The reply if its time is over now."""
+        return self.when_over() if callable(self.when_over) else self.when_over
 
 
 Queue: TypeAlias = "OrderedDict[Waiter, None]"
@@ -122,6 +126,11 @@ class Waiting:
     def in_order(self) -> tuple[Waiter, ...]:
         """All waiters, those that have waited longest first."""
         return tuple(self._blocked)
+
+    def of_type(self, kind: type) -> list[Waiter]:
+        """All waiters for a type, in the same order."""
+        blocked = self._blocked if self._blocked_by_type[kind] else ()
+        return [each for each in blocked if each.waits_for is kind]
 
     def add(self, waiter: Waiter) -> None:
         """Adds a waiter behind all others that wait for the same keys."""

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ..protocol.errors import CommandError
+from ..protocol.replies import NO_REPLY
 
 if TYPE_CHECKING:
-    from ..clients.waiting import Waiter
+    from ..clients.session import Session
     from ..engine import Engine
     from ..protocol.replies import Reply
     from .replica import Replica
     from .replicas import Replicas
 
-__all__ = ["NOTHING", "Acks", "AwaitedAck"]
+__all__ = ["NOTHING", "Acks"]
 
 NOTHING: Final = -1
 """The offset up to which a server has its data on its disk if it keeps no append-only file."""
-
-
-class AwaitedAck(NamedTuple):
-    """What a client waits for.
-
-    Attributes:
-        reached: tells the reply as it would be now; raises ``CommandError`` if nothing will come.
-        suffices: whether the client is content with that.
-    """
-
-    reached: Callable[[], Reply]
-    suffices: Callable[[Any], bool]
 
 
 class Acks:
@@ -46,7 +35,6 @@ class Acks:
 
     def __init__(self, engine: Engine, replicas: Replicas) -> None:
         self._engine, self._replicas = engine, replicas
-        self._waiting: dict[Waiter, AwaitedAck] = {}
         self.are_asked_for = False
         self.synced_here = NOTHING
 
@@ -59,7 +47,7 @@ class Acks:
     def note_synced(self, offset: int) -> bool:
         """The own file is on the disk up to an offset; returns whether ``look`` is to be called for that."""
         is_new, self.synced_here = offset != self.synced_here, offset
-        return is_new and bool(self._waiting)
+        return is_new and bool(self._engine.waiting.of_type(Acks))
 
     def reached(self, offset: int) -> int:
         """How many replicas have acknowledged an offset."""
@@ -71,28 +59,40 @@ class Acks:
 
     # WAIT and WAITAOF
 
-    def add(self, waiter: Waiter, wanted: AwaitedAck) -> None:
-        """Lets a blocked client go on when what it waits for has come."""
-        self._waiting[waiter] = wanted
+    def wait_for(
+        self,
+        session: Session,
+        reached: Callable[[], Reply],
+        suffices: Callable[[Any], bool],
+        timeout: int | None,
+    ) -> Reply:
+        """Blocks a client until enough is acknowledged, unless that is so or it may not be blocked.
+
+        Args:
+            session: the client.
+            reached: tells the reply as it would be now.
+            suffices: whether the client is content with that; raises ``CommandError`` if nothing will come.
+            timeout: milliseconds; None waits for ever.
+        """
+
+        def serve(*_: object) -> Reply:
+            return reply if suffices(reply := reached()) else NO_REPLY
+
+        counts = reached()
+        if suffices(counts) or not session.may_block:
+            return counts
         self.are_asked_for = True
+        return session.block((), Acks, serve, timeout, when_over=reached)
 
     def look(self) -> None:
         """Lets those go on whose wait is over."""
-        for waiter, wanted in tuple(self._waiting.items()):
-            self._look_after(waiter, wanted)
-
-    def _look_after(self, waiter: Waiter, wanted: AwaitedAck) -> None:
-        if waiter.session.waiter is not waiter:  # it waits no more
-            del self._waiting[waiter]
-            return
-        try:
-            waiter.when_over = reply = wanted.reached()
-            is_over = wanted.suffices(reply)
-        except CommandError as error:
-            reply, is_over = error, True
-        if is_over:
-            del self._waiting[waiter]
-            self._engine.waiting.end(waiter, reply)
+        for waiter in self._engine.waiting.of_type(Acks):
+            try:
+                reply = waiter.serve(self._engine.keyspace.databases[waiter.database], b"", self)
+            except CommandError as error:
+                reply = error
+            if reply is not NO_REPLY:
+                self._engine.waiting.end(waiter, reply)
 
     # min-replicas-to-write
 

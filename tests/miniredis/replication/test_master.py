@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -405,6 +406,32 @@ def test_wait_ends_when_enough_have_acknowledged_or_with_how_many_have() -> None
     master.say(replicas[1], f"REPLCONF ACK {master.engine.replication.history.offset}")
     master.wait(5)
     assert master.hear(master.writer) == b":1\r\n"
+
+
+@pytest.mark.parametrize("by_client", [False, True])
+def test_wait_counts_those_who_are_still_there_when_it_ends(by_client: bool) -> None:
+    master = Master()
+    gone, remains = master.online(), master.online()
+    master.say(master.writer, "SET k 1", "WAIT 3 5000")
+    for replica in (gone, remains):
+        master.say(replica, f"REPLCONF ACK {master.engine.replication.history.offset}")
+    master.engine.disconnect(gone, master.now)
+    assert master.hear(master.writer) == b""
+    if by_client:
+        assert master.say(master.connect(), f"CLIENT UNBLOCK {master.writer.id}") == b":1\r\n"
+    else:
+        master.wait(5)
+    assert master.hear(master.writer) == b":1\r\n"
+
+
+def test_nothing_is_kept_of_a_client_whose_wait_is_over() -> None:
+    master, references = Master(), set[int]()
+    for _ in range(3):
+        assert master.say(master.writer, "WAIT 1 1000") == b""
+        master.wait(1)
+        assert master.hear(master.writer) == b":0\r\n"
+        references.add(sys.getrefcount(master.writer))
+    assert len(references) == 1
 
 
 def test_wait_does_not_count_a_replica_without_its_snapshot(master: Master, snapshots: Snapshots) -> None:

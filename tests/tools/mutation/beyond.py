@@ -100,7 +100,7 @@ BEYOND_LINES: Final = {
     ): _CLUSTER,
     (
         "miniredis/engine/commands/keys/generic.py",
-        "session.waiter, AwaitedAck(lambda: acks.reached(offset), lambda count: count >= as_c_int(wanted))",
+        "return acks.wait_for(session, lambda: acks.reached(offset), lambda count: count >= least, timeout)",
     ): _REPLICA,
     ("miniredis/engine/clients/waiting.py", "reply = effects.record("): _DISK,
     (

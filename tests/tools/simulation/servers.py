@@ -181,7 +181,7 @@ class Servers:
 
     def _end_wait(self, who: int) -> None:
         session = self._sessions[who]
-        self._engine.unblock(session, session.waiter.when_over)
+        self._engine.unblock(session, session.waiter.reply_when_over())
 
     def _expire(self, key: bytes) -> None:
         self._engine.keyspace.databases[0].expire(key)

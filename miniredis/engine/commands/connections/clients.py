@@ -116,8 +116,8 @@ def client_unblock(session: Session, args: list[bytes]) -> Reply:
     other = session.engine.sessions.get(read_integer(args[2]))
     if other is None or other.waiter is None:
         return 0
-    error = CommandError(errors.UNBLOCKED)
-    return int(session.engine.unblock(other, other.waiter.when_over if reason == b"TIMEOUT" else error))
+    reply = other.waiter.reply_when_over() if reason == b"TIMEOUT" else CommandError(errors.UNBLOCKED)
+    return int(session.engine.unblock(other, reply))
 
 
 @command(

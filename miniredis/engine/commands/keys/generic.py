@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...clients.session import Session, serve_nobody
+from ...clients.session import Session
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import Keys, command
 from ...glob import compile_match
@@ -13,7 +13,6 @@ from ...numbers.numbers import as_c_int, read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Encoded, Reply, status
-from ...replication.acks import AwaitedAck
 from ..connections.connection import database, read_index
 
 EVERYWHERE: Final = "request_policy:all_shards response_policy:agg_min"
@@ -244,12 +243,5 @@ def wait(session: Session, args: list[bytes]) -> Reply:
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
     acks, offset = session.engine.replication.replicas.acks, session.reached
-    reached = acks.reached(offset)
-    if wanted <= reached or as_c_int(wanted) <= reached or not session.may_block:
-        return reached
-    waits = session.block((), type(None), serve_nobody, timeout, when_over=reached)
-    assert session.waiter is not None
-    acks.add(
-        session.waiter, AwaitedAck(lambda: acks.reached(offset), lambda count: count >= as_c_int(wanted))
-    )
-    return waits
+    least = min(wanted, as_c_int(wanted))
+    return acks.wait_for(session, lambda: acks.reached(offset), lambda count: count >= least, timeout)

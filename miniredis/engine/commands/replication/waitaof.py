@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...clients.session import Session, serve_nobody
+from ...clients.session import Session
 from ...declarations.registry import command, in_versions
 from ...numbers.numbers import MAX, read_integer, read_milliseconds, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
-from ...replication.acks import AwaitedAck
 from ..keys.generic import wait
 
 LOCAL: Final = errors.outside(0, 1)
@@ -53,17 +52,11 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
     acks = engine.replication.replicas.acks
 
     def reached() -> list[int]:
-        if local and engine.config["appendonly"] != "yes":
-            raise CommandError(errors.WAITAOF_WITHOUT_FILE)
         return [int(acks.synced_here >= offset), acks.synced(offset)]
 
     def suffices(counts: list[int]) -> bool:
+        if local and engine.config["appendonly"] != "yes":
+            raise CommandError(errors.WAITAOF_WITHOUT_FILE)
         return counts[0] >= local and counts[1] >= replicas
 
-    counts = reached()
-    if suffices(counts) or not session.may_block:
-        return counts
-    waits = session.block((), type(None), serve_nobody, timeout, when_over=counts)
-    assert session.waiter is not None
-    acks.add(session.waiter, AwaitedAck(reached, suffices))
-    return waits
+    return acks.wait_for(session, reached, suffices, timeout)

@@ -159,7 +159,7 @@ SERVERS: Final = (
     Mutant(
         "ends a wait with the wrong null",
         "miniredis/engine/timers.py",
-        "engine.wake, waiter, waiter.when_over)",
+        "engine.wake, waiter, waiter.reply_when_over())",
         "engine.wake, waiter, None)",
         ("list.bpop.timed-out", "list.blmove.timed-out", "list.matrix.blocking"),
     ),
