@@ -78,6 +78,7 @@ WHEN_ASKED_FOR: Final = {
 }
 
 IN_OTHER_VERSIONS: Final = {
+    "connections.client_filters": "connection",
     "connections.newer_clients": "connection",
     "geo.polygons": "geo",
     "hashes.field_expiry": "hash",

@@ -655,6 +655,21 @@ WAIT_ON_REPLICA = (
     b"propagated."
 )
 
+IDLE_NOT_AN_INTEGER = b"ERR idle is not an integer or out of range"
+IDLE_NOT_POSITIVE = b"ERR idle should be greater than 0"
+DB_NOT_AN_INTEGER = b"ERR DB is not an integer or out of range"
+
+
+def no_database(last: int) -> bytes:
+    """A filter of clients by a database that there is not."""
+    return b"ERR DB number should be between 0 and %d" % last
+
+
+def unknown_letters(what: bytes, letters: bytes) -> bytes:
+    """A filter of clients by letters that none has."""
+    return b"ERR Unknown %b found in the provided filter: %b" % (what, letters)
+
+
 VERTICES = b"ERR invalid number of vertices"
 TOO_FEW_VERTICES = b"ERR GEOSEARCH BYPOLYGON must have at least 3 vertices"
 

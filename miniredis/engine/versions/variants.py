@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from ..commands.keys.scanning import read_cursor, with_cursor_of_7_4
@@ -28,7 +27,6 @@ from ..keyspace.keyspace import TYPE_NAMES
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol.errors import (
     ARGUMENTS_SHOWN,
-    CLIENT_ID_NOT_POSITIVE,
     NO_MATCHING_SCRIPT,
     NO_PLACE,
     NO_SCRIPT,
@@ -267,13 +265,6 @@ def block_timeout(args: list[bytes]) -> bytes:
     return timeout_at(place)(args)
 
 
-def no_number_after(args: list[bytes], option: bytes) -> bool:
-    """Whether the word after an option is no integer."""
-    return any(
-        word.upper() == option and parse_integer(number) is None for word, number in pairwise(args[2:])
-    )
-
-
 def unbalanced(ids: bytes) -> Callable[[list[bytes]], bytes]:
     return lambda args: unbalanced_streams(args[0].lower(), ids)
 
@@ -289,11 +280,6 @@ for versions, name, ids in (
     ("8.0", "xread", b"an ID, '+', or '$'"),
 ):
     reworded(versions, name, {TIMEOUT_NEGATIVE: block_timeout, UNBALANCED_STREAMS: unbalanced(ids)})
-reworded(
-    "valkey-8.1+",
-    "client|kill",
-    {CLIENT_ID_NOT_POSITIVE: lambda args: SYNTAX if no_number_after(args, b"ID") else CLIENT_ID_NOT_POSITIVE},
-)
 reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
 reworded("valkey-8.1+", "wait", {WAIT_ON_REPLICA: always(WAIT_ON_VALKEY_REPLICA)})
 reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: always(NO_MATCHING_SCRIPT)})
@@ -467,21 +453,4 @@ def with_known_types(handler: Handler) -> Handler:
     return run
 
 
-def with_positive_ids(handler: Handler) -> Handler:
-    """CLIENT LIST, whose ids are looked at one by one, up to another option."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        if len(args) > 3 and args[2].upper() == b"ID":
-            for word in args[3:]:
-                number = parse_integer(word)
-                if number is None:
-                    raise CommandError(SYNTAX)
-                if number < 1:
-                    raise CommandError(CLIENT_ID_NOT_POSITIVE)
-        return handler(session, args)
-
-    return run
-
-
 wrap_in_versions("valkey-8.1+", "scan", with_known_types)
-wrap_in_versions("valkey-8.1+", "client|list", with_positive_ids)

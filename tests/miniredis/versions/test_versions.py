@@ -375,6 +375,24 @@ TOLD: Final = {
     ("LSET none x x", NEW): "-ERR no such key",
     ("SELECT 9223372036854775807", "6.0"): "-ERR DB index is out of range",
     ('ZCOUNT none "1\\x00x" 2', "8.0 valkey-9.1+"): 0,
+    ("CLIENT LIST MAXAGE 1000", "8.0"): "-ERR syntax error",
+    ("CLIENT LIST MAXAGE 1000 SKIPME no", "valkey-8.1+"): "",
+    ("CLIENT LIST MAXAGE x", "valkey-8.1+"): "-ERR maxage is not an integer or out of range",
+    ("CLIENT LIST SKIPME yes", "valkey-8.1+"): "",
+    ("CLIENT LIST USER nobody", "valkey-8.1+"): "-ERR No such user 'nobody'",
+    ("CLIENT LIST USER default ID 999 998", "valkey-8.1+"): "",
+    ("CLIENT KILL ID 999 998 TYPE normal", "valkey-8.1+"): 0,
+    ("CLIENT LIST NAME foo", "valkey-8.1"): "-ERR syntax error",
+    ("CLIENT LIST NAME foo", "valkey-9.1"): "",
+    ("CLIENT LIST FLAGS NS", "valkey-9.1"): "",
+    ("CLIENT LIST FLAGS Z", "valkey-9.1"): "-ERR Unknown flags found in the provided filter: Z",
+    ("CLIENT LIST CAPA x", "valkey-9.1"): "-ERR Unknown capa found in the provided filter: x",
+    ("CLIENT LIST DB 16", "valkey-9.1"): "-ERR DB number should be between 0 and 15",
+    ("CLIENT LIST DB x", "valkey-9.1"): "-ERR DB is not an integer or out of range",
+    ("CLIENT LIST IDLE 0", "valkey-9.1"): "-ERR idle should be greater than 0",
+    ("CLIENT LIST NOT-IDLE 1", "valkey-9.1"): "-ERR syntax error",
+    ("CLIENT LIST NOT-TYPE normal", "valkey-9.1"): "",
+    ("CLIENT KILL NOT-IP 1.2.3.4", "valkey-9.1"): 0,
     ("CLIENT KILL ID x", "8.0"): "-ERR client-id should be greater than 0",
     ("CLIENT KILL ID x", "valkey-8.1+"): "-ERR syntax error",
     ("EVAL 'return redis.call(\"nosuch\")' 0", "valkey-8.1"): (
@@ -616,6 +634,35 @@ def test_a_client_that_does_not_touch_leaves_times_of_last_use_and_reset_ends_th
         assert client.client_list()[0]["flags"] == "N"
         client.get("k")
         assert client.object("idletime", "k") == 0
+
+
+def test_filters_of_valkey_choose_clients() -> None:
+    with miniredis.start(version="valkey-9.1") as server, server.client() as client:
+        other = RawClient((server.host, server.port))
+        for request in (
+            "CLIENT SETNAME bob",
+            "SELECT 3",
+            "CLIENT SETINFO lib-name lib",
+            "CLIENT CAPA redirect",
+            "MULTI",
+        ):
+            assert other.ask(request) == b"+OK\r\n"
+        assert client.select(0)
+        for words, names in (
+            ("NAME bob", ["bob"]),
+            ("NOT-NAME bob", [""]),
+            ("DB 3", ["bob"]),
+            ("NOT-DB 3", [""]),
+            ("LIB-NAME lib", ["bob"]),
+            ("CAPA r", ["bob"]),
+            ("FLAGS x", ["bob"]),
+            ("IP 127.0.0.1", ["", "bob"]),
+            (f"NOT-ID {client.client_id()} 999", ["bob"]),
+            ("FLAGS x NOT-NAME bob", []),
+        ):
+            found = client.execute_command("CLIENT LIST", *words.split())
+            assert sorted(each["name"] for each in found) == names, words
+        other.close()
 
 
 def test_a_replica_tells_a_client_that_understands_it_where_the_primary_is() -> None:
