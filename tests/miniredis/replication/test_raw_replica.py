@@ -322,9 +322,13 @@ def test_wait_in_a_transaction_and_unblocked_tells_how_many_there_are(
     number = client.client_id()
     connection = client.connection
     assert connection is not None
-    connection.send_command("WAIT", 1, 0)
+    connection.send_command("WAIT", 2, 0)
     with connect(master) as other:
         until(lambda: other.info("clients")["blocked_clients"] == 1)
+        replica.acknowledge(replica.offset + 1000)
+        until(lambda: info(other)["slave0"]["offset"] == replica.offset + 1000)
+        replica.close()  # and so there are none any more
+        until(lambda: info(other)["connected_slaves"] == 0)
         assert other.client_unblock(number)
         assert connection.read_response() == 0
 
