@@ -8,6 +8,7 @@ from ...declarations.registry import Handler, command, in_versions, variant, wra
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
+from ..replication.waitaof import read_timeout
 from .clients import OWN
 
 ON_OFF = {b"ON": True, b"OFF": False}
@@ -58,6 +59,20 @@ def forgets_settings(handler: Handler) -> Handler:
 
 
 wrap_in_versions("7.2+", "reset", forgets_settings)
+
+
+def pauses_in_time(handler: Handler) -> Handler:
+    """CLIENT PAUSE, which refuses a time that is too late."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) == 3 or args[3].upper() in {b"WRITE", b"ALL"}:
+            read_timeout(session, args[2])
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("7.2+", "client|pause", pauses_in_time)
 
 
 @in_versions("valkey-8.1+", "readonly")
