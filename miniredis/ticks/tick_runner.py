@@ -274,6 +274,8 @@ class TickRunner:
             if engine.scripts.running is not None:
                 raise RuntimeError(BUSY)
             self.tick_with(act)
+            if self.failure is not None:
+                raise RuntimeError(HAS_STOPPED)
 
     @contextlib.contextmanager
     def looked_into(self) -> Iterator[Engine]:
@@ -387,21 +389,27 @@ class TickRunner:
 
     def _keep(self, journal: Journal | BaseWriter) -> bool:
         """Writes what the tick did; where that cannot be, nobody is told that it was done."""
-        if self.failure is not None:
-            return False  # a script that was busy then is about to end
-        try:
-            journal.write(self.engine.recording.take())
-        except OSError as error:
-            self.log.critical(LOST, error)
-            self.failure = error
-            scripts = self.engine.scripts
-            scripts.must_end = True
-            if scripts.running is None:
-                self.close()
-            else:  # perhaps on this thread, and ``close`` waits for it
-                self._token.run_sync_soon(self.close)
-            self.call_soon(self.must_stop.set)
-        return self.failure is None
+        if self.failure is None:
+            try:
+                journal.write(self.engine.recording.take())
+            except OSError as error:
+                self._lose_disk(error)
+            else:
+                return True
+        for outlet in tuple(self._outlets.values()):
+            outlet.hang_up()  # at once: a client in this process has the value that its command returned
+        return False
+
+    def _lose_disk(self, error: OSError) -> None:
+        self.log.critical(LOST, error)
+        self.failure = error
+        scripts = self.engine.scripts
+        scripts.must_end = True
+        if scripts.running is None:
+            self.close()
+        else:  # perhaps on this thread, and ``close`` waits for it
+            self._token.run_sync_soon(self.close)
+        self.call_soon(self.must_stop.set)
 
     # Replicas
 

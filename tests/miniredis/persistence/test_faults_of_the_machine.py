@@ -12,17 +12,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+import trio
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
 from conformance.wire import encode
 from miniredis.engine import Instant
+from miniredis.inprocess.local import LocalSocket
 from miniredis.persistence.disk import Disk
 from miniredis.testing.real_servers import end, free_port
 
@@ -349,3 +352,33 @@ def test_a_disk_that_fails_beside_a_busy_script_ends_the_server(
     assert caplog.text.count("cannot write the append-only file") == 1
     with miniredis.start(dir=tmp_path) as again:
         assert again.content("k") is None
+
+
+def test_no_client_in_this_process_is_answered_between_such_a_failure_and_the_end_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script on the server's own thread does not let it end; nor does the task that goes on there."""
+
+    def fail(_data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            server = await nursery.start(partial(miniredis.serve, dir=tmp_path, busy_reply_threshold=1))
+            with server.client() as client, server.client() as other:
+                assert (client.set("k", "kept"), other.ping()) == (True, True)
+                busy = LocalSocket(server._runner)
+                monkeypatch.setattr(server._runner.files.journal, "write", fail)
+                busy.sendall(encode(b"SET", b"k", b"v") + encode(b"EVAL", b"while true do end", b"0"))
+                for each in (client, other):
+                    for push in (each, each.pipeline(), each.pipeline(transaction=False)):
+                        with pytest.raises(redis.ConnectionError):
+                            getattr(push.rpush("l", 1), "execute", int)()
+                with pytest.raises(RuntimeError, match="the server has stopped"):
+                    server.reset()
+
+    with pytest.raises(ExceptionGroup) as told:
+        trio.run(main)
+    assert "no space left" in str(told.value.exceptions)
+    with miniredis.start(dir=tmp_path) as again:
+        assert (again.content("k"), again.content("l")) == (b"kept", None)
