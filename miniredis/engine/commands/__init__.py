@@ -85,6 +85,7 @@ IN_OTHER_VERSIONS: Final = {
     "hashes.valkey_fields": "hash",
     "replication.waitaof": "generic",
     "scripting.valkey_scripts": "scripting",
+    "server.commandlog": "server",
     "strings.stralgo": "string",
     "strings.valkey_strings": "string",
 }

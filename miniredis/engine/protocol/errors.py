@@ -655,6 +655,7 @@ WAIT_ON_REPLICA = (
     b"propagated."
 )
 
+LOG_TYPE = b"ERR type should be one of the following: slow, large-request, large-reply"
 IDLE_NOT_AN_INTEGER = b"ERR idle is not an integer or out of range"
 IDLE_NOT_POSITIVE = b"ERR idle should be greater than 0"
 DB_NOT_AN_INTEGER = b"ERR DB is not an integer or out of range"

@@ -91,7 +91,7 @@ NOT_SAME: Final[dict[str, set[str]]] = {}
 """Requests that a version does not answer as a real server, which is a matter of VERSIONS.md."""
 
 NOT_HERE: Final = (
-    "asking cluster clusterscan commandlog host: post readonly readwrite vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
+    "asking cluster clusterscan host: post readonly readwrite vadd vcard vdim vemb vgetattr vinfo vismember vlinks "
     "vrandmember vrem vsetattr vsim"
 ).split()
 """Commands that miniredis has not as each version has them, as VERSIONS.md says; the others are compared."""
@@ -378,6 +378,18 @@ TOLD: Final = {
     ("CLIENT PAUSE 9223372036854775807 WRITE", "7.0"): "OK",
     ("CLIENT PAUSE 9223372036854775807", NEW): "-ERR timeout is out of range",
     ("CLIENT PAUSE 9223372036854775807 x", NEW): "-ERR CLIENT PAUSE mode must be WRITE or ALL",
+    (
+        "COMMANDLOG LEN slow",
+        "8.0",
+    ): "-ERR unknown command 'COMMANDLOG', with args beginning with: 'LEN' 'slow' ",
+    ("COMMANDLOG LEN SLOW", "valkey-8.1+"): 0,
+    ("COMMANDLOG LEN large-reply", "valkey-8.1+"): 0,
+    ("COMMANDLOG GET 1", "valkey-8.1+"): "-ERR wrong number of arguments for 'commandlog|get' command",
+    ("COMMANDLOG GET a foo", "valkey-8.1+"): "-ERR count should be greater than or equal to -1",
+    ("COMMANDLOG GET 1 foo", "valkey-8.1+"): (
+        "-ERR type should be one of the following: slow, large-request, large-reply"
+    ),
+    ("COMMANDLOG RESET slow", "valkey-8.1+"): "OK",
     ("CLIENT LIST MAXAGE 1000", "8.0"): "-ERR syntax error",
     ("CLIENT LIST MAXAGE 1000 SKIPME no", "valkey-8.1+"): "",
     ("CLIENT LIST MAXAGE x", "valkey-8.1+"): "-ERR maxage is not an integer or out of range",
@@ -637,6 +649,18 @@ def test_a_client_that_does_not_touch_leaves_times_of_last_use_and_reset_ends_th
         assert client.client_list()[0]["flags"] == "N"
         client.get("k")
         assert client.object("idletime", "k") == 0
+
+
+def test_commandlog_is_the_slow_log_under_another_name() -> None:
+    with (
+        miniredis.start(version="valkey-8.1", slowlog_log_slower_than="0") as server,
+        server.client() as client,
+    ):
+        assert client.execute_command("COMMANDLOG", "LEN", "slow") == client.slowlog_len() - 1 >= 0
+        newest = client.execute_command("COMMANDLOG", "GET", "1", "slow")
+        assert newest[0][3][:2] == [b"SLOWLOG", b"LEN"]
+        client.execute_command("COMMANDLOG", "RESET", "SLOW")
+        assert client.slowlog_len() == 1
 
 
 def test_filters_of_valkey_choose_clients() -> None:
