@@ -22,7 +22,7 @@ from pressure.spark.errors import SetupError
 
 COMMANDS = (
     "conformance", "pressure.spark.example", "conformance.bench", "conformance.differential",
-    "tests.tools.exchange", "conformance.histories", "tests.tools.hostile", "conformance.histories.parquet",
+    "tests.tools.chaos", "conformance.histories", "tests.tools.hostile", "conformance.histories.parquet",
     "tests.tools.redis_suite", "tests.tools.simulation",
 )  # fmt: skip
 
@@ -60,8 +60,8 @@ MISTAKES = [
     ("conformance --target http://u:sec/ret@h", "cannot use http://u:***@h: only redis:// URLs are supported as targets"),
     ("conformance --junit /dev/null/x", "--junit: cannot write /dev/null/x"),
     ("conformance --adapter nosuch", "--adapter: no command 'nosuch' that can be run"),
-    ("tests.tools.exchange --messages 0", "--messages: 0 is too small: give 1 or more"),
-    ("tests.tools.exchange --kills x", "--kills: 'x' is not a whole number"),
+    ("tests.tools.chaos --messages 0", "--messages: 0 is too small: give 1 or more"),
+    ("tests.tools.hostile --frames x", "--frames: 'x' is not a whole number"),
     ("conformance.histories --record embedded --kill 3 f", "--kill: of 4 clients 2 can be killed at most; give --clients 5 or more"),
     ("conformance.histories --clients 1 f", "--clients: 1 is too small: give 2 or more"),
     ("conformance.histories --html /nonexistent/s f", "--html: cannot write /nonexistent/s: there is no folder /nonexistent"),
@@ -172,7 +172,6 @@ def test_commands_report_that_a_server_refuses_connections(capsys: pytest.Captur
     assert refused(url) == "cannot connect to URL: Connection refused; is the server running there?"
     for name, *more in (
         ("conformance",),
-        ("tests.tools.exchange",),
         ("conformance.histories", "f", "--record"),
     ):
         assert run(name, *(more or ["--target"]), url) == 2

@@ -1,4 +1,4 @@
-"""Delivery, acknowledgement and recovery of messages, with every backend."""
+"""Delivery and recovery with every backend, beyond what the clauses of ``conformance`` say."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import redis
 
 from pressure import Capabilities, ItemLostError, QueueEmptyError, ReliableQueue
 
-from ...conftest import StartTask, execute, waiting
+from ...conftest import StartTask
 from ..conftest import Make
-from .conftest import SETTINGS, MishapError, counts, datas
+from .conftest import SETTINGS, counts, datas
 
 
 def test_capabilities_name_the_backend(queue: Any, setting: str) -> None:
@@ -30,20 +30,6 @@ def test_a_queue_is_a_stream_unless_the_module_is_asked_for(redis_url: str, raw:
     assert raw.type("queue:jobs") == b"stream"
 
 
-def test_messages_are_delivered_in_order_and_acknowledged(queue: Any) -> None:
-    ids = queue.push(b"1", "2", b"3")
-    assert counts(queue) == (3, 0, 0, 0)
-    first = queue.pop()[0]
-    assert (first.id, first.data, first.value, first.deliveries) == (ids[0], b"1", b"1", 1)
-    rest = queue.pop(5)
-    assert datas(rest) == [b"2", b"3"]
-    assert counts(queue) == (0, 3, 0, 0)
-    assert queue.ack(first, rest[0].id) == [ids[0], ids[1]]
-    assert queue.ack(first, rest[1]) == [ids[2]]
-    assert counts(queue) == (0, 0, 0, 0)
-    assert queue.info().last_id == ids[2]
-
-
 def test_a_pop_of_an_empty_queue_returns_nothing(queue: Any) -> None:
     assert queue.pop(block=False) == queue.pop(timeout=0.02) == queue.recover(0) == []
     assert queue.inspect() == queue.pending() == queue.push() == queue.ack() == queue.heartbeat() == []
@@ -51,42 +37,6 @@ def test_a_pop_of_an_empty_queue_returns_nothing(queue: Any) -> None:
     assert counts(queue) == (0, 0, 0, 0)
     with pytest.raises(QueueEmptyError), queue.take(block=False):
         pass
-
-
-def test_a_pop_waits_for_a_message(queue: Any, make: Make, raw: redis.Redis, task: StartTask) -> None:
-    for _ in range(2):  # the second time there is a group
-        working = task(lambda: queue.pop(3, timeout=15))
-        waiting(raw)
-        make().push(b"v")
-        (message,) = working.result()
-        assert message.data == b"v"
-        queue.ack(message)
-
-
-def test_a_block_acknowledges_its_message_unless_it_raises(queue: Any) -> None:
-    queue.push(b"1", b"2")
-    with queue.take() as message:
-        assert message.data == b"1"
-    with pytest.raises(MishapError), queue.take():
-        raise MishapError
-    assert counts(queue) == (0, 1, 0, 0)
-    (left,) = queue.pending()
-    assert left.message.data == b"2"
-
-
-def test_recover_redelivers_messages_that_are_not_acknowledged_in_time(
-    queue: Any, age: Callable[[float], None]
-) -> None:
-    queue.push(b"1", b"2", b"3")
-    queue.pop(2)
-    assert queue.recover(60, 5) == []
-    age(100)
-    (third,) = queue.pop()
-    again = queue.recover(60, 5)
-    assert [(each.data, each.deliveries) for each in again] == [(b"1", 2), (b"2", 2)]
-    assert queue.recover(60, 5) == []
-    assert [each.deliveries for each in queue.recover(0, 3)].count(3) == 2
-    assert len(queue.ack(third, *again)) == 3
 
 
 def test_acknowledging_a_message_too_late_is_an_error(queue: Any, age: Callable[[float], None]) -> None:
@@ -98,30 +48,6 @@ def test_acknowledging_a_message_too_late_is_an_error(queue: Any, age: Callable[
 
     with pytest.raises(ItemLostError, match="done twice"), queue.take():
         lose()
-
-
-def test_pending_lists_delivered_messages_with_their_idle_times(
-    queue: Any, age: Callable[[float], None], raw: redis.Redis
-) -> None:
-    queue.push(*(b"%d" % number for number in range(5)))
-    queue.pop(4)
-    age(100)
-    found = queue.pending(1, 2)
-    assert [(each.message.data, each.message.deliveries) for each in found] == [(b"1", 1), (b"2", 1)]
-    assert 100 <= found[0].idle < 120
-    assert abs(found[0].since + found[0].idle - float(execute(raw, "TIME")[0])) < 20
-    assert [each.message.data for each in queue.pending(-2, 10)] == [b"2", b"3"]
-    assert queue.pending(9, 1) == queue.pending(-9, 1) == []
-
-
-def test_inspect_lists_messages_not_delivered_yet(queue: Any) -> None:
-    queue.push(*(b"%d" % number for number in range(5)))
-    assert datas(queue.inspect(3, 10)) == [b"3", b"4"]
-    queue.pop(2)
-    assert datas(queue.inspect(0, 2)) == [b"2", b"3"]
-    assert datas(queue.inspect(-2, 1)) == [b"3"]
-    assert queue.inspect()[0].deliveries == 0
-    assert queue.inspect(9, 1) == queue.inspect(-9, 1) == []
 
 
 @pytest.mark.parametrize(
