@@ -147,6 +147,8 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
             engine.effects.came_as(requests, data, is_exact=is_exact)
         return True
     session.parser.ready.extend(rest)
+    if ready:  # a stream that it met had expired, for which others wait
+        engine.waiting.serve_ready()
     if session.outgoing:
         engine.outbox[session] = None
     return False
@@ -167,8 +169,7 @@ def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
     reply = call(engine, session, command, args)
     if reply is NO_REPLY:
         keep_request(session, args)
-        return NO_REPLY
-    value = as_value(reply, session.resp)
+    value = NO_REPLY if reply is NO_REPLY else as_value(reply, session.resp)
     if engine.waiting.ready:
         engine.waiting.serve_ready()
     return value

@@ -10,6 +10,7 @@ import hiredis
 import pytest
 
 from conformance.wire import RawConnection
+from miniredis.engine.protocol.replies import NO_REPLY
 from miniredis.engine.rdb.payload import BadDataError, dump, restore
 from miniredis.engine.values.stream_nodes import Limits
 from miniredis.engine.values.streams import Stream
@@ -103,6 +104,16 @@ def test_a_blocked_xreadgroup_gets_an_error_when_its_stream_expires(world: World
     world.ask(a, "XGROUP CREATE s g $ MKSTREAM", "PEXPIRE s 1000")
     world.ask(b, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >")
     assert world.wait(1.001) == {b.id: b"-UNBLOCKED the stream key no longer exists\r\n"}
+
+
+def test_it_gets_that_error_when_a_client_begins_to_wait_for_the_expired_key(world: World) -> None:
+    world.engine.timers.active_expire = False
+    a, b = world.client(), world.client()
+    world.ask(a, "XGROUP CREATE s g $ MKSTREAM", "PEXPIRE s 1000")
+    world.ask(b, "XREADGROUP GROUP g c BLOCK 0 STREAMS s >")
+    assert world.wait(1.001) == {}
+    assert world.engine.ask(a, [b"BLPOP", b"s", b"0"], world.now) is NO_REPLY
+    assert world.settle() == {b.id: b"-UNBLOCKED the stream key no longer exists\r\n"}
 
 
 def test_a_blocked_xreadgroup_gets_an_error_when_the_server_is_reset(world: World) -> None:

@@ -1,4 +1,4 @@
-"""WATCH of keys that have expired: they are missing, and neither WATCH nor EXEC deletes them."""
+"""Keys that have expired, and are there until somebody meets them: who watches them, and who waits for them."""
 
 from __future__ import annotations
 
@@ -103,3 +103,17 @@ def test_a_key_that_expires_fails_exec_although_nobody_meets_it(
     until(lambda: time.time() > end + 0.002, "the key has expired")
     assert answer(one, "MULTI", "EXEC") == FAILED
     assert answer(other, "DBSIZE") == b":1\r\n"
+
+
+def test_who_waits_for_an_expired_stream_hears_so_when_another_begins_to_wait_for_it(
+    clients: tuple[RawConnection, RawConnection],
+) -> None:
+    one, other = clients
+    answer(one, "XGROUP CREATE s g $ MKSTREAM")
+    one.send(*"XREADGROUP GROUP g c BLOCK 0 STREAMS s >".split())
+    until(lambda: b"blocked_clients:1\r" in answer(other, "INFO clients"), "a client waits")
+    answer(other, "PEXPIRE s 1")
+    end = time.time() + 0.003
+    until(lambda: time.time() > end, "the stream has expired")
+    other.send("BLPOP", "s", "0")
+    assert one.reply() == b"-UNBLOCKED the stream key no longer exists\r\n"
