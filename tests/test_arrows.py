@@ -21,9 +21,9 @@ LOWER: Final = {
     "keyspace": {"protocol", "values"},
     "rdb": {"keyspace", "numbers", "protocol", "values", "versions"},
     "declarations": {"numbers", "protocol", "versions"},
-    "config": {"acl", "glob", "keyspace", "numbers", "protocol", "versions"},
+    "config": {"acl", "glob", "keyspace", "numbers", "versions"},
 }
-"""The folders of the engine that know neither clients nor the engine, not even their types: what each imports."""
+"""The folders of the engine that know neither clients nor the engine, not even their types: what each may import."""
 
 
 class Import(NamedTuple):
@@ -85,7 +85,7 @@ def test_a_lower_folder_of_the_engine_imports_only_lower_ones(folder: str) -> No
     engine = "miniredis.engine."
     own = [each for each in imports("miniredis") if each.importer.startswith(f"{engine}{folder}.")]
     found = {each.imported.removeprefix(engine).partition(".")[0] for each in own if engine in each.imported}
-    assert found - {folder} == LOWER[folder]
+    assert found - {folder} <= LOWER[folder]
 
 
 @pytest.mark.parametrize("package", ["miniredis", "pressure"])

@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from miniredis.engine.protocol import errors
+from miniredis.engine.scripts import script_errors
 from pressure.extras import how_to_install
 
 ROOT = Path(__file__).parents[1]
@@ -23,4 +23,4 @@ def test_an_error_names_only_extras_that_there_are() -> None:
 
 
 def test_the_server_and_the_suite_say_alike_how_to_install_an_extra() -> None:
-    assert errors.NO_LUA.decode().endswith(how_to_install("lua"))
+    assert script_errors.NO_LUA.decode().endswith(how_to_install("lua"))

@@ -11,7 +11,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from .clients.client_flags import MONITORS
-from .protocol.errors import CANNOT_SAVE, NO_REPLICAS, READ_ONLY_REPLICA, disk_failed
+from .protocol.errors import CANNOT_SAVE, disk_failed
+from .replication.replication_errors import NO_REPLICAS, READ_ONLY_REPLICA
 from .statistics.statistics import monitor_line
 
 if TYPE_CHECKING:

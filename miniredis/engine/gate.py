@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, READS_REPLICA, REDIRECTS, REPLICA, SPECIAL
+from .cluster import cluster_errors
 from .declarations.registry import Command, chosen, find
 from .protocol import errors
 from .protocol.errors import CommandError
+from .replication import replication_errors
 from .scripts.script_flags import may_be_stale, may_write, says_it_writes
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def redirection(session: Session, command: Command) -> bytes | None:
     """Where the primary is, for a client that a replica need not serve."""
     primary = session.engine.replication.upstream.address
     kinds = {"write"} if session.flags & READS_REPLICA else {"write", "readonly"}
-    return errors.redirect(primary) if primary is not None and does(session, command, kinds) else None
+    return cluster_errors.redirect(primary) if primary is not None and does(session, command, kinds) else None
 
 
 def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -93,14 +95,14 @@ def disk(session: Session, command: Command, _args: list[bytes]) -> bytes | None
 
 def replicas(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
     is_refused = session.engine.conditions.lacks_replicas and does(session, command, {"write"})
-    return errors.NO_REPLICAS if is_refused else None
+    return replication_errors.NO_REPLICAS if is_refused else None
 
 
 def read_only(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     is_refused = session.engine.conditions.is_read_only and (
         does(session, command, {"write"}) or says_it_writes(session.engine, command, args)
     )
-    return errors.READ_ONLY_REPLICA if is_refused else None
+    return replication_errors.READ_ONLY_REPLICA if is_refused else None
 
 
 def subscription(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -117,7 +119,7 @@ def stale(session: Session, command: Command, args: list[bytes]) -> bytes | None
         may = all(may_be_stale(session.engine, *queued) for queued in session.transaction.queued)
     else:
         may = may_be_stale(session.engine, command, args)
-    return None if may else errors.MASTER_DOWN
+    return None if may else replication_errors.MASTER_DOWN
 
 
 def loading(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -222,7 +224,7 @@ def refuse(session: Session, command: Command | None, args: list[bytes], reason:
     refusal = CommandError(reason)
     if command is not None and command.name == b"exec":
         session.leave_transaction()
-        if not reason.startswith(errors.REDIRECTIONS):
+        if not reason.startswith(cluster_errors.REDIRECTIONS):
             refusal = CommandError(errors.exec_aborted(reason))
             session.engine.conditions.show(session.engine.now, session, args)
     elif session.transaction is not None:

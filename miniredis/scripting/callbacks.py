@@ -12,8 +12,8 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ..engine.protocol import errors
 from ..engine.protocol.replies import Encoded
+from ..engine.scripts import script_errors
 from ..engine.scripts.script_interfaces import Caller
 from .bytecode import TOO_MANY, TooManyParametersError, make_safe
 from .memory import Memory, Need
@@ -36,7 +36,7 @@ LITTLE: Final = 1024
 REFUSALS: Final = {Need.COLLECTION: COLLECT, Need.ROOM: NO_MEMORY}
 LEVELS: Final = (logging.DEBUG, logging.INFO, logging.INFO, logging.WARNING)
 INTERNAL: Final = b"ERR internal error"
-REASONS: Final = (INTERNAL, errors.KILLED_SCRIPT, errors.LOAD_TIMEOUT)
+REASONS: Final = (INTERNAL, script_errors.KILLED_SCRIPT, script_errors.LOAD_TIMEOUT)
 """The errors that end scripts. Lua gets them at the start: later it may have no room for one."""
 
 
@@ -101,7 +101,7 @@ class Callbacks:
         return {name: self._contained(function) for name, function in functions.items()} | {
             b"call": self._call,
             b"call_packed": self._call_packed,
-            b"no_memory": errors.NO_MEMORY,
+            b"no_memory": script_errors.NO_MEMORY,
             b"no_words": self._caller.no_words,
             b"bad_words": self._caller.bad_words,
             b"too_many_parameters": TOO_MANY,

@@ -18,9 +18,9 @@ from typing import Any, Final, NoReturn
 
 from lupa import lua51
 
-from ..engine.protocol.errors import NO_MEMORY
 from ..engine.protocol.replies import Encoded, Reply
 from ..engine.scripts.lru import LruCache
+from ..engine.scripts.script_errors import NO_MEMORY
 from ..engine.scripts.script_interfaces import Caller, Failure, LibraryError, Registered
 from .bytecode import TOO_MANY, TooManyParametersError, make_safe, unlike_others
 from .callbacks import REASONS, Callbacks, digest

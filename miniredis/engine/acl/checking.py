@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..declarations.registry import table_of
-from ..protocol import errors
 from ..versions.version import Version
+from . import acl_errors
 from .catalog import catalog_of
 from .loading import UserLineError, declared_user
 from .user import User
@@ -22,7 +22,7 @@ def check_lines(lines: Iterable[Sequence[str]], version: Version) -> Iterator[tu
         words = [word.encode("utf-8", "surrogateescape") for word in line]
         reason = b""
         if len(words) > 1 and words[1] in seen:
-            reason = errors.bad_user_line(words[1], errors.DUPLICATE_USER)
+            reason = acl_errors.bad_user_line(words[1], acl_errors.DUPLICATE_USER)
         else:
             try:
                 seen.add(declared_user(words, User, catalog).name)

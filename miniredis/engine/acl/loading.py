@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ..declarations.registry import chosen
-from ..protocol import errors
+from . import acl_errors
 from .catalog import Catalog
 from .selector import SPACES, RuleError
 from .user import User, merge_selectors
@@ -40,19 +40,19 @@ def declared_user(words: Sequence[bytes], new: NewUser, catalog: Catalog) -> Use
         UserLineError: there is no name, or a rule is refused.
     """
     if len(words) < 2:
-        raise UserLineError(errors.NO_USER_NAME)
+        raise UserLineError(acl_errors.NO_USER_NAME)
     name = words[1]
     if SPACES(name):
-        raise UserLineError(errors.SPACES_IN_USER_NAME)
+        raise UserLineError(acl_errors.SPACES_IN_USER_NAME)
     rules, unmatched = chosen(catalog.version, merge_selectors)(words[2:])
     if unmatched is not None:
-        raise UserLineError(errors.bad_user_line(name, errors.UNMATCHED_IN_FILE))
+        raise UserLineError(acl_errors.bad_user_line(name, acl_errors.UNMATCHED_IN_FILE))
     user = new(name)
     for rule in rules:
         try:
             user.apply(rule, catalog)
         except RuleError as refusal:
-            raise UserLineError(errors.bad_user_line(name, refusal.reason)) from None
+            raise UserLineError(acl_errors.bad_user_line(name, refusal.reason)) from None
     return user
 
 
@@ -86,7 +86,7 @@ def users_in_file(text: bytes, file: bytes, new: NewUser, catalog: Catalog) -> d
             users[words[1]] = new(words[1])
             problems += apply_rules(users[words[1]], words[2:], where, catalog)
     if problems:
-        raise UserLineError(b"".join(problems) + errors.ACL_FILE_IS_WRONG)
+        raise UserLineError(b"".join(problems) + acl_errors.ACL_FILE_IS_WRONG)
     return users
 
 
@@ -94,14 +94,14 @@ def apply_rules(user: User, words: list[bytes], where: bytes, catalog: Catalog) 
     """Applies the rules of a line; returns what is wrong: unknown commands, and the first other mistake."""
     rules, unmatched = chosen(catalog.version, merge_selectors)(words)
     if unmatched is not None:
-        return [b"%b: %b. " % (where, errors.UNMATCHED_IN_FILE)]
+        return [b"%b: %b. " % (where, acl_errors.UNMATCHED_IN_FILE)]
     problems: list[bytes] = []
     is_clean = True
     for rule in rules:
         try:
             user.apply(rule, catalog)
         except RuleError as refusal:
-            if refusal.reason == errors.UNKNOWN_IN_RULE:
+            if refusal.reason == acl_errors.UNKNOWN_IN_RULE:
                 problems.append(b"%b: Error in applying operation '%b': %b. " % (where, rule, refusal.reason))
             elif is_clean:
                 problems.append(b"%b: %b. " % (where, refusal.reason))

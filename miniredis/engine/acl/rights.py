@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..declarations.key_positions import known_keys
 from ..declarations.registry import chosen
 from ..protocol import errors
+from . import acl_errors
 from .selector import READ, WRITE
 
 if TYPE_CHECKING:
@@ -53,21 +54,21 @@ class DenialKind(NamedTuple):
 COMMAND: Final = DenialKind(
     1,
     b"command",
-    errors.no_command_right,
+    acl_errors.no_command_right,
     b"no permission to execute the command or subcommand",
     b"run this command or subcommand",
 )
 KEY: Final = DenialKind(
     2,
     b"key",
-    errors.no_key_right,
+    acl_errors.no_key_right,
     b"no permission to touch the specified keys",
     b"access at least one of the keys mentioned in the command arguments",
 )
 CHANNEL: Final = DenialKind(
     4,
     b"channel",
-    errors.no_channel_right,
+    acl_errors.no_channel_right,
     b"no permission to access one of the channels used as arguments",
     b"publish to the channel mentioned in the command",
 )
@@ -101,7 +102,7 @@ class Denial(NamedTuple):
 
 def script_refusal(found: Denial, user: bytes) -> bytes:  # noqa: ARG001
     """The error that a script gets whose user may not do something."""
-    return errors.no_right_of_scripts(found.kind.in_script)
+    return acl_errors.no_right_of_scripts(found.kind.in_script)
 
 
 def dry_run_refusal(found: Denial, user: bytes) -> bytes:  # noqa: ARG001

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ..declarations.registry import chosen
 from ..glob import compile_glob
-from ..protocol import errors
+from . import acl_errors
 from .catalog import Catalog
 
 __all__ = ["READ", "WRITE", "RuleError", "Selector", "channels_in_rules", "rules_that_fit"]
@@ -95,7 +95,7 @@ class Selector:
         """Changes the rights by one rule; raises ``RuleError`` if there is no such rule."""
         change = WORDS.get(rule.lower())
         if catalog.refuses(rule):
-            raise RuleError(errors.RULE_SYNTAX)
+            raise RuleError(acl_errors.RULE_SYNTAX)
         if change is not None:
             change(self)
         elif rule[:1] in {b"~", b"%"}:
@@ -109,7 +109,7 @@ class Selector:
         elif rule[:1] == b"-":
             self._change(named(rule[1:].lower(), catalog), catalog, is_allowed=False)
         else:
-            raise RuleError(errors.RULE_SYNTAX)
+            raise RuleError(acl_errors.RULE_SYNTAX)
 
     def allow_all_commands(self) -> None:
         """``+@all``: also commands that do not exist yet."""
@@ -137,9 +137,9 @@ class Selector:
             self._change(named(name, catalog), catalog, is_allowed=True)
             return
         if b"|" in named(parent, catalog):
-            raise RuleError(errors.FIRST_WORD_OF_SUBCOMMAND)
+            raise RuleError(acl_errors.FIRST_WORD_OF_SUBCOMMAND)
         if not part:
-            raise RuleError(errors.RULE_SYNTAX)
+            raise RuleError(acl_errors.RULE_SYNTAX)
         if catalog.families[parent] != catalog.bits[parent]:
             self._change(named(name, catalog), catalog, is_allowed=True)
             return
@@ -155,7 +155,7 @@ class Selector:
 
     def _change_category(self, category: bytes, catalog: Catalog, *, is_allowed: bool) -> None:
         if category not in catalog.members:
-            raise RuleError(errors.UNKNOWN_IN_RULE)
+            raise RuleError(acl_errors.UNKNOWN_IN_RULE)
         self._say(b"@" + category, is_allowed=is_allowed)
         self._set(catalog.reach[category], is_allowed=is_allowed)
         for name in tuple(self.first_words):
@@ -181,19 +181,19 @@ class Selector:
 
     def _add_keys(self, rule: bytes) -> None:
         if self.all_keys:
-            raise RuleError(errors.KEYS_AFTER_ALL)
+            raise RuleError(acl_errors.KEYS_AFTER_ALL)
         access, pattern = READ | WRITE, rule[1:]
         if rule[:1] == b"%":
             parts = KEY_RULE(rule)
             letters = parts[1].lower() if parts else b""
             if parts is None or len(set(letters)) != len(letters):
-                raise RuleError(errors.RULE_SYNTAX)
+                raise RuleError(acl_errors.RULE_SYNTAX)
             access, pattern = (
                 sum(LETTERS[letters[at : at + 1]] for at in range(len(letters))),
                 parts[2] or b"",
             )
         if SPACES(pattern):
-            raise RuleError(errors.RULE_SYNTAX)
+            raise RuleError(acl_errors.RULE_SYNTAX)
         before = self.keys.get(pattern)
         if before is None:
             self.keys[pattern] = Pattern(access, compile_glob(pattern))
@@ -212,9 +212,9 @@ class Selector:
 
     def _add_channels(self, pattern: bytes) -> None:
         if self.all_channels:
-            raise RuleError(errors.CHANNELS_AFTER_ALL)
+            raise RuleError(acl_errors.CHANNELS_AFTER_ALL)
         if SPACES(pattern):
-            raise RuleError(errors.RULE_SYNTAX)
+            raise RuleError(acl_errors.RULE_SYNTAX)
         if pattern not in self.channels:
             self.channels[pattern] = compile_glob(pattern)
 
@@ -275,7 +275,7 @@ def channels_in_rules(selector: Selector) -> list[bytes]:
 def named(name: bytes, catalog: Catalog) -> bytes:
     """The full name of a command, in lower case; raises ``RuleError`` if there is none of that name."""
     if name not in catalog.bits:
-        raise RuleError(errors.UNKNOWN_IN_RULE)
+        raise RuleError(acl_errors.UNKNOWN_IN_RULE)
     return name
 
 

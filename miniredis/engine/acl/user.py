@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ..declarations.registry import chosen
-from ..protocol import errors
 from ..protocol.requests import split_arguments
+from . import acl_errors
 from .catalog import Catalog
 from .selector import RuleError, Selector
 
@@ -76,7 +76,7 @@ class User:
         """Changes the user by one rule; raises ``RuleError``, and then has changed nothing."""
         change = WORDS.get(rule.lower())
         if catalog.refuses(rule):
-            raise RuleError(errors.RULE_SYNTAX)
+            raise RuleError(acl_errors.RULE_SYNTAX)
         if change is not None:
             change(self)
         elif rule[:1] in PASSWORDS:
@@ -127,7 +127,7 @@ class User:
     def remove_hash(self, text: bytes) -> None:
         """``!hash``."""
         if checked_hash(text) not in self.passwords:
-            raise RuleError(errors.NO_SUCH_PASSWORD)
+            raise RuleError(acl_errors.NO_SUCH_PASSWORD)
         del self.passwords[text]
 
     def sanitize(self) -> None:
@@ -171,7 +171,7 @@ def shown_sanitizing(user: User) -> bytes:
 
 def checked_hash(text: bytes) -> bytes:
     if not IS_HASH(text):
-        raise RuleError(errors.BAD_HASH)
+        raise RuleError(acl_errors.BAD_HASH)
     return text
 
 

@@ -13,6 +13,7 @@ from ..clients.publishing import CHANNELS, PATTERNS, SHARDS
 from ..declarations.registry import chosen
 from ..protocol import errors
 from ..protocol.errors import CommandError
+from . import acl_errors
 from .log import AccessLog, LogEntry
 from .user import DEFAULT_NAME, User
 
@@ -95,7 +96,7 @@ class Users:
         try:
             others = users_in_file(file.read(), name, self.new, self.catalog)
         except OSError as error:
-            reason = errors.acl_file_not_read(name, error.strerror or str(error))
+            reason = acl_errors.acl_file_not_read(name, error.strerror or str(error))
             raise CommandError(b"ERR " + reason) from None
         except UserLineError as refusal:
             raise CommandError(b"ERR " + errors.one_line(refusal.reason)) from None
@@ -108,12 +109,12 @@ class Users:
         try:
             file.write(b"".join(lines))
         except OSError:
-            raise CommandError(errors.ACL_NOT_SAVED) from None
+            raise CommandError(acl_errors.ACL_NOT_SAVED) from None
 
     def _file(self) -> AclFileInterface:
         file = self._engine.environment.acl_file
         if file is None:
-            raise CommandError(chosen(self._engine.version, errors.no_acl_file)())
+            raise CommandError(chosen(self._engine.version, acl_errors.no_acl_file)())
         return file
 
     def in_order(self) -> list[User]:

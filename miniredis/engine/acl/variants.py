@@ -14,6 +14,7 @@ from ..commands.server.acl import acl_getuser, facts
 from ..declarations.registry import Command, in_versions, instead_of
 from ..protocol import errors
 from ..protocol.replies import Map, Reply, Set
+from . import acl_errors
 from .catalog import ABSENT, Catalog, absent, is_refused, name_in_rules, parts_of, split_rule
 from .log import LogEntry
 from .rights import Denial, dry_run_refusal, script_refusal
@@ -31,7 +32,7 @@ NEW: Final = "7.2+"
 # What clients are told
 
 
-@instead_of(errors.no_command_right, OLD)
+@instead_of(acl_errors.no_command_right, OLD)
 def old_no_command_right(user: bytes, name: bytes) -> bytes:  # noqa: ARG001
     return b"NOPERM this user has no permissions to run the '%b' command or its subcommand" % name
 
@@ -41,17 +42,17 @@ def wrong_password_in_6_0() -> bytes:
     return b"WRONGPASS invalid username-password pair"
 
 
-@instead_of(errors.no_command_right, NEW)
+@instead_of(acl_errors.no_command_right, NEW)
 def named_no_command_right(user: bytes, name: bytes) -> bytes:
     return b"NOPERM User %b has no permissions to run the '%b' command" % (user, name)
 
 
-@instead_of(errors.no_key_right, NEW)
+@instead_of(acl_errors.no_key_right, NEW)
 def short_no_key_right(user: bytes, key: bytes) -> bytes:  # noqa: ARG001
     return b"NOPERM No permissions to access a key"
 
 
-@instead_of(errors.no_channel_right, NEW)
+@instead_of(acl_errors.no_channel_right, NEW)
 def short_no_channel_right(user: bytes, channel: bytes) -> bytes:  # noqa: ARG001
     return b"NOPERM No permissions to access a channel"
 
@@ -74,9 +75,9 @@ def named_dry_run_refusal(found: Denial, user: bytes) -> bytes:
     return b"User " + user + dry_run_refusal(found, user).removeprefix(b"This user")
 
 
-@instead_of(errors.no_acl_file, "valkey-8.1+")
+@instead_of(acl_errors.no_acl_file, "valkey-8.1+")
 def no_acl_file_of_valkey() -> bytes:
-    said = errors.no_acl_file().replace(b"This Redis instance", b"This instance")
+    said = acl_errors.no_acl_file().replace(b"This Redis instance", b"This instance")
     return said.replace(b"a Redis configuration", b"a configuration").replace(b"the Redis conf", b"the conf")
 
 

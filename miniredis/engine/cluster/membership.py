@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from ..clients.client_flags import ASKS, READS_REPLICA
 from ..clients.publishing import SHARDS
 from ..declarations.key_positions import KeysError, keys_of
-from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..replication.link import LinkState
 from ..replication.upstream import Address
 from ..scripts.script_flags import says_it_writes
+from . import cluster_errors
 from .slots import key_slot
 from .topology import Node, Topology
 
@@ -30,8 +30,8 @@ OF_SHARD_CHANNELS: Final = {b"ssubscribe", b"sunsubscribe", b"spublish"}
 """The commands whose "keys" are shard channels: they go where the slot is, and are never on their way."""
 
 IN_SCRIPTS: Final = {
-    errors.CLUSTER_DOWN: errors.DOWN_IN_SCRIPT,
-    errors.CLUSTER_READ_ONLY: errors.READ_ONLY_IN_SCRIPT,
+    cluster_errors.CLUSTER_DOWN: cluster_errors.DOWN_IN_SCRIPT,
+    cluster_errors.CLUSTER_READ_ONLY: cluster_errors.READ_ONLY_IN_SCRIPT,
 }
 """How a script is told why a command cannot run here; otherwise the key is not local."""
 
@@ -114,9 +114,9 @@ class Membership:
         slot = key_slot(keys[0])
         owner = self.topology.owners[slot]
         if owner is None:
-            return errors.SLOT_NOT_SERVED
+            return cluster_errors.SLOT_NOT_SERVED
         if any(key_slot(key) != slot for key in keys):
-            return errors.CROSS_SLOT
+            return cluster_errors.CROSS_SLOT
         is_of_channel = requests[0][0].name in OF_SHARD_CHANNELS
         if (self.topology.is_uncovered or self.topology.lacks_majority) and self.is_down:
             reason = self._refusal_while_down(requests, is_of_channel=is_of_channel)
@@ -130,7 +130,7 @@ class Membership:
             return self._refusal_of_coming(keys)
         if owner is self.node or self._may_read(session, owner, requests, is_of_channel=is_of_channel):
             return None
-        return errors.moved(slot, owner.address)
+        return cluster_errors.moved(slot, owner.address)
 
     def _refusal_while_down(
         self, requests: Sequence[tuple[Command, list[bytes]]], *, is_of_channel: bool
@@ -138,21 +138,23 @@ class Membership:
         config = self.engine.config
         if is_of_channel:
             may = config["cluster-allow-pubsubshard-when-down"] == "yes"
-            return None if may else errors.CLUSTER_DOWN
+            return None if may else cluster_errors.CLUSTER_DOWN
         if config["cluster-allow-reads-when-down"] == "no":
-            return errors.CLUSTER_DOWN
-        return errors.CLUSTER_READ_ONLY if self._write(requests) else None
+            return cluster_errors.CLUSTER_DOWN
+        return cluster_errors.CLUSTER_READ_ONLY if self._write(requests) else None
 
     def _refusal_of_leaving(self, slot: int, keys: list[bytes]) -> bytes | None:
         """What is asked of keys that are leaving this node, some of which may have left already."""
         missing = self._missing(keys)
         if not missing:
             return None
-        return errors.asking(slot, self.migrating[slot].address) if missing == len(keys) else errors.UNSTEADY
+        if missing < len(keys):
+            return cluster_errors.UNSTEADY
+        return cluster_errors.asking(slot, self.migrating[slot].address)
 
     def _refusal_of_coming(self, keys: list[bytes]) -> bytes | None:
         """The same of keys that come: of several all must be here."""
-        return errors.UNSTEADY if len(set(keys)) > 1 and self._missing(keys) else None
+        return cluster_errors.UNSTEADY if len(set(keys)) > 1 and self._missing(keys) else None
 
     def _missing(self, keys: list[bytes]) -> int:
         db = self.engine.keyspace.databases[0]
@@ -191,14 +193,14 @@ class Membership:
             return None
         requests = [(command, args)]
         if reason := self._redirection(run.client, requests):
-            return IN_SCRIPTS.get(reason, errors.NOT_LOCAL_IN_SCRIPT)
+            return IN_SCRIPTS.get(reason, cluster_errors.NOT_LOCAL_IN_SCRIPT)
         keys = keys_in(requests)
         if keys and run.keeps_to_slot:
             slot = key_slot(keys[0])
             if run.slot is None:
                 run.slot = slot
             if run.slot != slot:
-                return errors.CROSS_SLOT_IN_SCRIPT
+                return cluster_errors.CROSS_SLOT_IN_SCRIPT
         return None
 
     # What changes
@@ -263,18 +265,18 @@ class Membership:
 
     def _refusal_of_waiter(self, waiter: Waiter) -> bytes | None:
         if self.is_down:
-            return errors.CLUSTER_DOWN
+            return cluster_errors.CLUSTER_DOWN
         slot = key_slot(waiter.keys[0])
         owner, session = self.topology.owners[slot], waiter.session
         if owner is self.node or slot in self.importing:
             return None
         if owner is None:
-            return errors.SLOT_NOT_SERVED
+            return cluster_errors.SLOT_NOT_SERVED
         command = session.last_command
         is_read = command is not None and "write" not in command.flags
         if is_read and session.flags & READS_REPLICA and self.node.primary is owner:
             return None
-        return errors.moved(slot, owner.address)
+        return cluster_errors.moved(slot, owner.address)
 
 
 def keys_in(requests: Iterable[tuple[Command, list[bytes]]]) -> list[bytes]:
@@ -299,7 +301,7 @@ def deliver_sharded(channel: bytes, message: bytes, engine: Engine) -> None:
 def of_cluster(engine: Engine) -> Membership:
     """The server's place in its cluster; raises ``CommandError`` if it belongs to none."""
     if engine.cluster is None:
-        raise CommandError(errors.NO_CLUSTER)
+        raise CommandError(cluster_errors.NO_CLUSTER)
     return engine.cluster
 
 

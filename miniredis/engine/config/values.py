@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
+from ..acl.acl_errors import USERS_TWICE
 from ..glob import compile_glob
-from ..protocol.errors import USERS_TWICE
 from ..versions.version import DEFAULT, version_named
 from .table import ALIASES, DIRECTIVES, Directive
 

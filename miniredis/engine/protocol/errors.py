@@ -1,7 +1,8 @@
-"""Every error text a client can see, in Redis 7.0.15's own words.
+"""The error texts that a client can see, in Redis 7.0.15's own words.
 
-They are in sections by subject. A text starts with its code (``ERR``, ``WRONGTYPE``...). Texts with something
-of the request in them are functions. To add one, add it to its section; commands raise it as
+They are in sections by subject. Those of clusters, scripts, replication and users stand in their folders
+(``cluster/cluster_errors.py`` and so on). A text starts with its code (``ERR``, ``WRONGTYPE``...). Texts with
+something of the request in them are functions. To add one, add it to its section; commands raise it as
 ``CommandError(TEXT)``.
 """
 
@@ -178,6 +179,8 @@ SCORES_OF_STRINGS = b"ERR syntax error, WITHSCORES not supported in combination 
 
 
 # Places
+TOO_FEW_VERTICES = b"ERR GEOSEARCH BYPOLYGON must have at least 3 vertices"
+VERTICES = b"ERR invalid number of vertices"
 NO_PLACE = b"ERR could not decode requested zset member"
 UNIT = b"ERR unsupported unit provided. please use M, KM, FT, MI"
 RADIUS = b"ERR need numeric radius"
@@ -207,6 +210,11 @@ def no_centre(command: bytes) -> bytes:
 def no_shape(command: bytes) -> bytes:
     """A search without BYRADIUS and BYBOX, or with both."""
     return b"ERR exactly one of BYRADIUS and BYBOX can be specified for %b" % until_nul(command)
+
+
+def no_member(member: bytes) -> bytes:
+    """A search around a member that is not there."""
+    return b"ERR member %b does not exist" % member
 
 
 # Streams
@@ -369,6 +377,10 @@ def hello_option(option: bytes) -> bytes:
 
 
 # CLIENT
+IDLE_NOT_POSITIVE = b"ERR idle should be greater than 0"
+IDLE_NOT_AN_INTEGER = b"ERR idle is not an integer or out of range"
+DB_NOT_AN_INTEGER = b"ERR DB is not an integer or out of range"
+NO_IMPORT_MODE = b"ERR Server is not in import mode"
 CLIENT_NAME = b"ERR Client names cannot contain spaces, newlines or special characters."
 NO_SUCH_CLIENT = b"ERR No such client"
 CLIENT_ID_NOT_POSITIVE = b"ERR client-id should be greater than 0"
@@ -425,6 +437,16 @@ def overlapping_prefixes(prefix: bytes, other: bytes, *, is_given: bool) -> byte
     )
 
 
+def no_database(last: int) -> bytes:
+    """A filter of clients by a database that there is not."""
+    return b"ERR DB number should be between 0 and %d" % last
+
+
+def unknown_letters(what: bytes, letters: bytes) -> bytes:
+    """A filter of clients by letters that none has."""
+    return b"ERR Unknown %b found in the provided filter: %b" % (what, letters)
+
+
 # Subscriptions and MONITOR
 MONITOR_OF_KEYS = b"ERR Replica can't interact with the keyspace"
 MONITOR_IN_TRANSACTION = b"ERR MONITOR isn't allowed for DENY BLOCKING client"
@@ -470,118 +492,6 @@ def subcommand_or_arity(subcommand: bytes, command: bytes) -> bytes:
     return b"ERR unknown subcommand or wrong number of arguments for '%b'. Try %b HELP." % (shown, command)
 
 
-# Scripts
-NO_LUA = (
-    b"ERR unknown command: scripts need lupa, which is not installed: pip install 'pressure-queues[lua]' "
-    b"(in a checkout: pip install '.[lua]')"
-)
-NO_MEMORY = b"ERR not enough memory"
-KEYS_NEGATIVE = b"ERR Number of keys can't be negative"
-NO_SCRIPT = b"NOSCRIPT No matching script. Please use EVAL."
-NOT_FROM_SCRIPTS = b"ERR This Redis command is not allowed from script"
-UNKNOWN_IN_SCRIPT = b"ERR Unknown Redis command called from script"
-ARITY_IN_SCRIPT = b"ERR Wrong number of args calling Redis command from script"
-READ_ONLY_SCRIPT = b"ERR Write commands are not allowed from read-only scripts."
-SCRIPT_WRITES = b"ERR Can not execute a script with write flag using *_ro command."
-STALE_IN_SCRIPT = b"ERR Can not execute the command on a stale replica"
-INVALID_SHEBANG = b"ERR Invalid script shebang"
-SCRIPT_FLUSH = b"ERR SCRIPT FLUSH only support SYNC|ASYNC option"
-SCRIPT_DEBUG = b"ERR Use SCRIPT DEBUG YES/SYNC/NO"
-NO_DEBUGGER = b"ERR SCRIPT DEBUG: this server has no debugger of scripts"
-NOT_BUSY = b"NOTBUSY No scripts in execution right now."
-UNKILLABLE = (
-    b"UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait "
-    b"the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
-)
-KILLED_SCRIPT = b"ERR Script killed by user with SCRIPT KILL..."
-
-
-def no_block_in_script(command: bytes) -> bytes:
-    """XREAD BLOCK and XREADGROUP BLOCK."""
-    return b"ERR %b command is not allowed with BLOCK option from scripts" % command
-
-
-def not_compiled(reason: bytes) -> bytes:
-    """The text of a script is not Lua."""
-    return b"ERR Error compiling script (new function): " + until_nul(reason)
-
-
-def shebang_engine(engine: bytes) -> bytes:
-    """A script's first line names another language."""
-    return b"ERR Unexpected engine in script shebang: " + until_nul(engine)
-
-
-def shebang_option(option: bytes) -> bytes:
-    """A script's first line says something that is not known."""
-    return b"ERR Unknown lua shebang option: " + until_nul(option)
-
-
-def shebang_flag(flag: bytes) -> bytes:
-    """A script's first line has a flag that is none."""
-    return b"ERR Unexpected flag in script shebang: " + until_nul(flag)
-
-
-def busy(kill: bytes) -> bytes:
-    """A script has been running for too long; ``kill`` is the command that ends it."""
-    return b"BUSY Redis is busy running a script. You can only call %b KILL or SHUTDOWN NOSAVE." % kill
-
-
-# Libraries of functions
-LOAD_TIMEOUT = b"ERR FUNCTION LOAD timeout"
-NO_FUNCTION = b"ERR Function not found"
-BAD_KEY_COUNT = b"ERR Bad number of keys provided"
-NO_METADATA = b"ERR Missing library metadata"
-INVALID_METADATA = b"ERR Invalid library metadata"
-NO_LIBRARY_NAME = b"ERR Library name was not given"
-TWO_LIBRARY_NAMES = b"ERR Invalid metadata value, name argument was given multiple times"
-LIBRARY_NAME = (
-    b"ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one "
-    b"character long"
-)
-NO_LIBRARY = b"ERR Library not found"
-NO_FUNCTIONS = b"ERR No functions registered"
-FUNCTION_FLUSH = b"ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
-RESTORE_POLICY = b"ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE."
-NO_LIBRARY_PATTERN = b"ERR library name argument was not given"
-NOT_A_LIBRARY = b"ERR given type is not a function"
-NO_LIBRARY_CODE = b"ERR Failed loading library data"
-
-
-def metadata_value(word: bytes) -> bytes:
-    """The first line of a library says something that is not known."""
-    return b"ERR Invalid metadata value given: " + until_nul(word)
-
-
-def no_engine(name: bytes) -> bytes:
-    """The first line of a library names another language."""
-    return b"ERR Engine '%b' not found" % until_nul(name)
-
-
-def library_exists(name: bytes) -> bytes:
-    """FUNCTION LOAD without REPLACE."""
-    return b"ERR Library '%b' already exists" % name
-
-
-def library_collides(name: bytes) -> bytes:
-    """FUNCTION RESTORE without REPLACE."""
-    return b"ERR Library %b already exists" % name
-
-
-def function_exists(name: bytes) -> bytes:
-    """Another library has a function of that name."""
-    return b"ERR Function %b already exists" % name
-
-
-def unknown_load_option(word: bytes) -> bytes:
-    """FUNCTION LOAD takes REPLACE."""
-    return b"ERR Unknown option given: " + until_nul(word)
-
-
-def unknown_list_option(word: bytes) -> bytes:
-    """FUNCTION LIST takes WITHCODE and LIBRARYNAME."""
-    return b"ERR Unknown argument " + until_nul(word)
-
-
 # Directives
 NO_CONFIG_FILE = b"ERR The server is running without a config file"
 NOT_REWRITTEN = b"ERR Rewriting config file: Operation not supported"
@@ -615,6 +525,11 @@ UNKNOWN_SAMPLE = b"ERR Wrong protocol type name. Please use one of the following
 NO_PACKED_THRESHOLD = b"ERR argument must be a memory value bigger than 1 and smaller than 4gb"
 
 
+def no_samples(event: bytes) -> bytes:
+    """LATENCY GRAPH knows no spike of an event."""
+    return one_line(b"ERR No samples available for event '%b'" % until_nul(event))
+
+
 # Files
 NOT_LOADED = b"ERR Error trying to load the AOF files, check server logs."
 NO_REWRITING = (
@@ -639,91 +554,6 @@ CANNOT_SAVE = (
 def disk_failed(reason: str) -> bytes:
     """Writes are refused while the append-only file cannot be written."""
     return b"MISCONF Errors writing to the AOF file: " + reason.encode()
-
-
-# Replication
-READ_ONLY_REPLICA = b"READONLY You can't write against a read only replica."
-MASTER_DOWN = b"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
-NO_MASTER_LINK = b"NOMASTERLINK Can't SYNC while not connected with my master"
-MASTER_PORT = b"ERR Invalid master port"
-INSTANCE_CHANGED = (
-    b"UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
-)
-WAIT_ON_REPLICA = (
-    b"ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is "
-    b"configured to be writable (which is not the default) writes to replicas are just local and are not "
-    b"propagated."
-)
-
-LOG_TYPE = b"ERR type should be one of the following: slow, large-request, large-reply"
-IDLE_NOT_AN_INTEGER = b"ERR idle is not an integer or out of range"
-IDLE_NOT_POSITIVE = b"ERR idle should be greater than 0"
-DB_NOT_AN_INTEGER = b"ERR DB is not an integer or out of range"
-
-
-def no_database(last: int) -> bytes:
-    """A filter of clients by a database that there is not."""
-    return b"ERR DB number should be between 0 and %d" % last
-
-
-def unknown_letters(what: bytes, letters: bytes) -> bytes:
-    """A filter of clients by letters that none has."""
-    return b"ERR Unknown %b found in the provided filter: %b" % (what, letters)
-
-
-VERTICES = b"ERR invalid number of vertices"
-TOO_FEW_VERTICES = b"ERR GEOSEARCH BYPOLYGON must have at least 3 vertices"
-
-
-def no_member(member: bytes) -> bytes:
-    """A search around a member that is not there."""
-    return b"ERR member %b does not exist" % member
-
-
-WAIT_ON_VALKEY_REPLICA = (
-    b"ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be "
-    b"writable (which is not the default) writes to replicas are just local and are not propagated."
-)
-
-NO_IMPORT_MODE = b"ERR Server is not in import mode"
-
-WAITAOF_ON_REPLICA = (
-    b"ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are just "
-    b"local and are not propagated."
-)
-
-WAITAOF_WITHOUT_FILE = b"ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
-NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
-SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
-
-
-def unrecognized_replconf(option: bytes) -> bytes:
-    """REPLCONF of something that is not known."""
-    return b"ERR Unrecognized REPLCONF option: " + until_nul(option)
-
-
-def unsupported_filter(word: bytes) -> bytes:
-    """REPLCONF RDB-FILTER-ONLY knows functions."""
-    return b"ERR Unsupported rdb-filter-only option: " + until_nul(word)
-
-
-def replica_address_too_long(size: int) -> bytes:
-    """REPLCONF IP-ADDRESS."""
-    return b"ERR REPLCONF ip-address provided by replica instance is too long: %d bytes" % size
-
-
-# FAILOVER
-FAILOVER_OF_ANOTHER = b"ERR PSYNC FAILOVER replid must match my replid."
-FAILOVER_TO_MASTER = b"ERR PSYNC FAILOVER can't be sent to a master."
-FAILING_OVER = b"NOMASTERLINK Can't SYNC while failing over"
-NO_FAILOVER = b"ERR No failover in progress."
-FAILOVER_TIMEOUT = b"ERR FAILOVER timeout must be greater than 0"
-FAILOVER_RUNS = b"ERR FAILOVER already in progress."
-FAILOVER_OF_REPLICA = b"ERR FAILOVER is not valid when server is a replica."
-FAILOVER_WITHOUT_REPLICAS = b"ERR FAILOVER requires connected replicas."
-FAILOVER_FORCE = b"ERR FAILOVER with force option requires both a timeout and target HOST and IP."
-FAILOVER_NO_TARGET = b"ERR FAILOVER target HOST and PORT is not a replica."
-FAILOVER_NOT_ONLINE = b"ERR FAILOVER target replica is not online."
 
 
 # What the parser of requests says of malformed bytes; see ``ProtocolError``
@@ -768,254 +598,3 @@ TARGET_WRITES = b"IOERR error or timeout writing to target instance"
 def refused_by_target(error: bytes) -> bytes:
     """The server that MIGRATE sends keys to refuses them."""
     return b"ERR Target instance replied with error: %b" % error
-
-
-# Clusters
-NO_CLUSTER = b"ERR This instance has cluster support disabled"
-CROSS_SLOT = b"CROSSSLOT Keys in request don't hash to the same slot"
-SLOT_NOT_SERVED = b"CLUSTERDOWN Hash slot not served"
-CLUSTER_DOWN = b"CLUSTERDOWN The cluster is down"
-CLUSTER_READ_ONLY = b"CLUSTERDOWN The cluster is down and only accepts read commands"
-UNSTEADY = b"TRYAGAIN Multiple keys request during rehashing of slot"
-DOWN_IN_SCRIPT = b"ERR Script attempted to execute a command while the cluster is down"
-READ_ONLY_IN_SCRIPT = (
-    b"ERR Script attempted to execute a write command while the cluster is down and readonly"
-)
-NOT_LOCAL_IN_SCRIPT = b"ERR Script attempted to access a non local key in a cluster node"
-CROSS_SLOT_IN_SCRIPT = b"ERR Script attempted to access keys that do not hash to the same slot"
-NOT_FOR_CLUSTERS = b"ERR Can not run script on cluster, 'no-cluster' flag is set."
-COPY_IN_CLUSTER = b"ERR Copying to another database is not allowed in cluster mode"
-REPLICAOF_IN_CLUSTER = b"ERR REPLICAOF not allowed in cluster mode."
-FAILOVER_IN_CLUSTER = b"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead."
-INVALID_SLOT = b"ERR Invalid slot"
-INVALID_SLOT_OR_COUNT = b"ERR Invalid slot or number of keys"
-OUT_OF_SLOTS = b"ERR Invalid or out of range slot"
-SETSLOT_OF_REPLICA = b"ERR Please use SETSLOT only with masters."
-SETSLOT_ACTION = b"ERR Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP"
-NOT_A_MASTER = b"ERR Target node is not a master"
-ONLY_MASTERS_HAVE_REPLICAS = b"ERR The specified node is not a master"
-NO_REPLICA_TO_FAIL_OVER = b"ERR You should send CLUSTER FAILOVER to a replica"
-PRIMARY_FAILED = b"ERR Master is down or failed, please use CLUSTER FAILOVER FORCE"
-REPLICATES_ITSELF = b"ERR Can't replicate myself"
-REPLICATES_REPLICA = b"ERR I can only replicate a master, not a replica."
-REPLICATE_NEEDS_EMPTY = b"ERR To set a master the node must be empty and without assigned slots."
-FORGETS_ITSELF = b"ERR I tried hard but I can't forget myself..."
-FORGETS_ITS_MASTER = b"ERR Can't forget my master!"
-RESET_NEEDS_EMPTY = b"ERR CLUSTER RESET can't be called with master nodes containing keys"
-EPOCH_IS_SET = b"ERR Node config epoch is already non-zero"
-EPOCH_NEEDS_SOLITUDE = (
-    b"ERR The user can assign a config epoch only when the node does not know any other node."
-)
-FLUSHSLOTS_NEEDS_EMPTY = b"ERR DB must be empty to perform CLUSTER FLUSHSLOTS."
-
-REDIRECTIONS = (b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CROSSSLOT ", b"CLUSTERDOWN ")
-"""How the errors begin that tell clients of a cluster where to go; EXEC answers them as they are."""
-
-
-def not_in_cluster(command: bytes) -> bytes:
-    """A command that a node of a cluster does not have."""
-    return b"ERR %b is not allowed in cluster mode" % command
-
-
-def sort_option_in_cluster(option: bytes) -> bytes:
-    """SORT reads other keys than the one that it names."""
-    return b"ERR %b option of SORT denied in Cluster mode." % option
-
-
-def redirect(primary: tuple[str, int]) -> bytes:
-    """A replica that serves no client which would rather ask the primary."""
-    return b"REDIRECT %b:%d" % (primary[0].encode(), primary[1])
-
-
-def moved(slot: int, address: bytes) -> bytes:
-    """Another node has the slot."""
-    return b"MOVED %d %b" % (slot, address)
-
-
-def asking(slot: int, address: bytes) -> bytes:
-    """A key has left for another node already."""
-    return b"ASK %d %b" % (slot, address)
-
-
-def not_my_slot(slot: int) -> bytes:
-    """Only the owner of a slot can let it go."""
-    return b"ERR I'm not the owner of hash slot %d" % slot
-
-
-def my_slot(slot: int) -> bytes:
-    """The owner of a slot cannot import it."""
-    return b"ERR I'm already the owner of hash slot %d" % slot
-
-
-def invalid_epoch(word: bytes) -> bytes:
-    """An epoch is below zero."""
-    return b"ERR Invalid config epoch specified: %b" % word
-
-
-def invalid_node_port(kind: bytes, word: bytes) -> bytes:
-    """A port of a node is not a number."""
-    return b"ERR Invalid TCP %b port specified: %b" % (kind, word)
-
-
-def invalid_node_address(host: bytes, port: bytes) -> bytes:
-    """A node is to be met at what is no address."""
-    return b"ERR Invalid node address specified: %b:%b" % (host, port)
-
-
-def no_such_node(name: bytes) -> bytes:
-    """A slot cannot move to or from a node that is not there."""
-    return b"ERR I don't know about node %b" % name
-
-
-def slot_with_keys(slot: int) -> bytes:
-    """A slot cannot be given away while there are keys in it."""
-    refusal = b"ERR Can't assign hashslot %d to a different node while I still hold keys for this hash slot."
-    return refusal % slot
-
-
-def slot_taken(slot: int) -> bytes:
-    """A slot has an owner already."""
-    return b"ERR Slot %d is already busy" % slot
-
-
-def slot_free(slot: int) -> bytes:
-    """A slot has no owner."""
-    return b"ERR Slot %d is already unassigned" % slot
-
-
-def slot_repeated(slot: int) -> bytes:
-    """A slot is named twice."""
-    return b"ERR Slot %d specified multiple times" % slot
-
-
-def slots_reversed(start: int, end: int) -> bytes:
-    """A range of slots ends before it begins."""
-    return b"ERR start slot number %d is greater than end slot number %d" % (start, end)
-
-
-def unknown_node(name: bytes) -> bytes:
-    """No node of the cluster has this name."""
-    return b"ERR Unknown node %b" % name
-
-
-# ACL
-def no_command_right(user: bytes, name: bytes) -> bytes:  # noqa: ARG001
-    """A user may not run a command."""
-    return b"NOPERM this user has no permissions to run the '%b' command" % name
-
-
-def no_key_right(user: bytes, key: bytes) -> bytes:  # noqa: ARG001
-    """A user may not use a key."""
-    return b"NOPERM this user has no permissions to access one of the keys used as arguments"
-
-
-def no_channel_right(user: bytes, channel: bytes) -> bytes:  # noqa: ARG001
-    """A user may not use a channel."""
-    return b"NOPERM this user has no permissions to access one of the channels used as arguments"
-
-
-def not_any_more(reason: bytes) -> bytes:
-    """EXEC finds that a user may no longer run a command that was queued."""
-    return (
-        b"NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. "
-        b"This command is no longer allowed for the following reason: " + reason
-    )
-
-
-def no_right_of_scripts(what: bytes) -> bytes:
-    """A script runs a command that its user may not run."""
-    return b"ERR The user executing the script can't " + what
-
-
-RULE_SYNTAX = b"Syntax error"
-UNKNOWN_IN_RULE = b"Unknown command or category name in ACL"
-KEYS_AFTER_ALL = (
-    b"Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any "
-    b"effect. Try 'resetkeys' to start with an empty list of patterns"
-)
-CHANNELS_AFTER_ALL = (
-    b"Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any "
-    b"effect. Try 'resetchannels' to start with an empty list of channels"
-)
-NO_SUCH_PASSWORD = b"The password you are trying to remove from the user does not exist"
-BAD_HASH = (
-    b"The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters"
-)
-FIRST_WORD_OF_SUBCOMMAND = b"Allowing first-arg of a subcommand is not supported"
-USER_NAME = b"ERR Usernames can't contain spaces or null characters"
-DEFAULT_USER_STAYS = b"ERR The 'default' user cannot be removed"
-GENPASS_BITS = (
-    b"ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to "
-    b"4096"
-)
-
-
-def no_acl_file() -> bytes:
-    """ACL LOAD and SAVE need a file."""
-    return (
-        b"ERR This Redis instance is not configured to use an ACL file. You may want to specify users via "
-        b"the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration "
-        b"file set) in order to store users in the Redis configuration."
-    )
-
-
-def sort_option_needs_rights(option: bytes) -> bytes:
-    """BY and GET read keys that the request does not name."""
-    return b"ERR %b option of SORT denied due to insufficient ACL permissions." % option
-
-
-NO_USER_NAME = b"Bad directive or wrong number of arguments"
-SPACES_IN_USER_NAME = b"Spaces not allowed in ACL usernames"
-UNMATCHED_IN_FILE = b"Unmatched parenthesis in selector definition"
-DUPLICATE_USER = b"Duplicate user found. A user can only be defined once in config files"
-USERS_TWICE = (
-    "Configuring Redis with users defined in redis.conf and at the same setting an ACL file path is invalid. "
-    "This setup is very likely to lead to configuration errors and security holes, please define either an "
-    "ACL file or declare users directly in your redis.conf, but not both."
-)
-ACL_FILE_IS_WRONG = (
-    b"WARNING: ACL errors detected, no change to the previously active ACL rules was performed"
-)
-ACL_NOT_SAVED = (
-    b"ERR There was an error trying to save the ACLs. Please check the server logs for more information"
-)
-
-
-def no_samples(event: bytes) -> bytes:
-    """LATENCY GRAPH knows no spike of an event."""
-    return one_line(b"ERR No samples available for event '%b'" % until_nul(event))
-
-
-def bad_user_line(name: bytes, reason: bytes) -> bytes:
-    """A configuration describes a user in a wrong way."""
-    return b"Error in user declaration '%b': %b" % (name, reason)
-
-
-def acl_file_not_read(file: bytes, reason: str) -> bytes:
-    """The file of the users cannot be read."""
-    return b"Error loading ACLs, opening file '%b': %b" % (file, reason.encode())
-
-
-def bad_rule(rule: bytes, reason: bytes) -> bytes:
-    """ACL SETUSER does not know a rule."""
-    return one_line(b"ERR Error in ACL SETUSER modifier '%b': %b" % (until_nul(rule), reason))
-
-
-def unmatched_parenthesis(word: bytes) -> bytes:
-    """A selector does not end."""
-    return one_line(b"ERR Unmatched parenthesis in acl selector starting at '%b'." % until_nul(word))
-
-
-def unknown_category(name: bytes) -> bytes:
-    """ACL CAT knows only the categories."""
-    return one_line(b"ERR Unknown category '%b'" % until_nul(name))
-
-
-def dry_run_user(name: bytes) -> bytes:
-    """ACL DRYRUN knows no such user."""
-    return one_line(b"ERR User '%b' not found" % until_nul(name))
-
-
-def dry_run_command(name: bytes) -> bytes:
-    """ACL DRYRUN knows no such command."""
-    return one_line(b"ERR Command '%b' not found" % until_nul(name))

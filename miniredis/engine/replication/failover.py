@@ -10,7 +10,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from ..conditions import PausedBy
-from ..protocol.errors import FAILING_OVER, CommandError
+from ..protocol.errors import CommandError
+from ..replication.replication_errors import FAILING_OVER
 from .upstream import Address
 
 if TYPE_CHECKING:

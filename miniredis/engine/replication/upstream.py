@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..protocol.errors import INSTANCE_CHANGED, CommandError
+from ..protocol.errors import CommandError
 from ..rdb.position import Position
+from ..replication.replication_errors import INSTANCE_CHANGED
 from .link import LinkProtocol
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from ..protocol.requests import split_arguments
 from ..rdb.kinds import LIBRARY
 from ..rdb.payload import BadDataError, BadPayloadError, decode_payload, encode_payload
 from ..rdb.reader import Reader, string
+from . import script_errors
 from .script_flags import check_flags
 from .script_interfaces import Interpreter, LibraryError, Registered
 
@@ -68,7 +69,7 @@ class LibrarySet:
         others = self.functions.keys() - names(old.functions if old else ())
         for function in library.functions:
             if function.name.lower() in others:
-                raise CommandError(errors.function_exists(function.name))
+                raise CommandError(script_errors.function_exists(function.name))
         if old is not None:
             self.remove(old)
         self.libraries[library.name] = library
@@ -112,7 +113,7 @@ class Libraries:
         """The function with this name, in any case; raises ``CommandError`` if there is none."""
         function = self._shelf.functions.get(name.lower())
         if function is None:
-            raise CommandError(errors.NO_FUNCTION)
+            raise CommandError(script_errors.NO_FUNCTION)
         return function
 
     def call(
@@ -150,11 +151,11 @@ class Libraries:
     def _read(self, code: bytes, shelf: LibrarySet, *, replace: bool) -> Library:
         engine, name, text = read_metadata(code)
         if not NAME(name):
-            raise CommandError(errors.LIBRARY_NAME)
+            raise CommandError(script_errors.LIBRARY_NAME)
         if engine.lower() != b"lua":
-            raise CommandError(errors.no_engine(engine))
+            raise CommandError(script_errors.no_engine(engine))
         if name in shelf.libraries and not replace:
-            raise CommandError(errors.library_exists(name))
+            raise CommandError(script_errors.library_exists(name))
         scripts = self._engine.scripts
         if self._interpreter is None:
             self._interpreter = scripts.make_interpreter(for_functions=True)
@@ -164,7 +165,7 @@ class Libraries:
         except LibraryError as error:
             raise CommandError(b"ERR " + error.reason) from None
         if not functions:
-            raise CommandError(errors.NO_FUNCTIONS)
+            raise CommandError(script_errors.NO_FUNCTIONS)
         return Library(name, code, functions)
 
     def prepare(self) -> Incoming:
@@ -180,7 +181,7 @@ class Libraries:
         """Deletes a library; raises ``CommandError`` if there is none with that name."""
         library = self._shelf.libraries.get(name)
         if library is None:
-            raise CommandError(errors.NO_LIBRARY)
+            raise CommandError(script_errors.NO_LIBRARY)
         self._shelf.remove(library)
         self._forget()
 
@@ -211,7 +212,7 @@ class Libraries:
         shelf = LibrarySet(None if policy == b"FLUSH" else self._shelf)
         for library in incoming.libraries.values():
             if library.name in shelf.libraries and policy != b"REPLACE":
-                raise CommandError(errors.library_collides(library.name))
+                raise CommandError(script_errors.library_collides(library.name))
         for library in incoming.libraries.values():
             shelf.add(library)
         self._shelf = shelf
@@ -253,28 +254,28 @@ def read_payload(payload: bytes) -> Iterable[bytes]:
 
 def read_code(reader: Reader) -> bytes:
     if reader.byte() != LIBRARY:
-        raise CommandError(errors.NOT_A_LIBRARY)
+        raise CommandError(script_errors.NOT_A_LIBRARY)
     try:
         return reader.string()
     except BadDataError:
-        raise CommandError(errors.NO_LIBRARY_CODE) from None
+        raise CommandError(script_errors.NO_LIBRARY_CODE) from None
 
 
 def read_metadata(code: bytes) -> tuple[bytes, bytes, bytes]:
     """A library's language, name, and code with an empty first line; raises ``CommandError``."""
     if not code.startswith(b"#!"):
-        raise CommandError(errors.NO_METADATA)
+        raise CommandError(script_errors.NO_METADATA)
     line, end, _ = code.partition(b"\n")
     words = split_arguments(line) if end else None
     if not words:
-        raise CommandError(errors.INVALID_METADATA)
+        raise CommandError(script_errors.INVALID_METADATA)
     name = None
     for word in words[1:]:
         if not word.lower().startswith(b"name="):
-            raise CommandError(errors.metadata_value(word))
+            raise CommandError(script_errors.metadata_value(word))
         if name is not None:
-            raise CommandError(errors.TWO_LIBRARY_NAMES)
+            raise CommandError(script_errors.TWO_LIBRARY_NAMES)
         name = word[len(b"name=") :]
     if name is None:
-        raise CommandError(errors.NO_LIBRARY_NAME)
+        raise CommandError(script_errors.NO_LIBRARY_NAME)
     return words[0][2:], name, code[len(line) :]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..protocol import errors
+from ..cluster import cluster_errors
 from ..protocol.errors import CommandError
+from . import script_errors
 
 if TYPE_CHECKING:
     from ..declarations.registry import Command
@@ -29,14 +30,14 @@ def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
         return body, None
     line, end, _ = body.partition(b"\n")
     if not end:
-        raise CommandError(errors.INVALID_SHEBANG)
+        raise CommandError(script_errors.INVALID_SHEBANG)
     engine, *options = line.split()
     if engine != b"#!lua":
-        raise CommandError(errors.shebang_engine(engine))
+        raise CommandError(script_errors.shebang_engine(engine))
     flags: set[bytes] = set()
     for option in options:
         if not option.startswith(b"flags="):
-            raise CommandError(errors.shebang_option(option))
+            raise CommandError(script_errors.shebang_option(option))
         flags |= set(read_flags(option.removeprefix(b"flags=")))
     return body[len(line) :], frozenset(flags)
 
@@ -46,7 +47,7 @@ def read_flags(text: bytes) -> list[bytes]:
     flags = text.split(b",") if text else []
     for flag in flags:
         if flag not in FLAGS:
-            raise CommandError(errors.shebang_flag(flag))
+            raise CommandError(script_errors.shebang_flag(flag))
     return flags
 
 
@@ -55,12 +56,12 @@ def check_flags(engine: Engine, flags: Flags | None, *, is_read_only: bool) -> b
     if flags is None:
         return False
     if engine.cluster is not None and b"no-cluster" in flags:
-        raise CommandError(errors.NOT_FOR_CLUSTERS)
+        raise CommandError(cluster_errors.NOT_FOR_CLUSTERS)
     write_refusal = engine.conditions.write_refusal
     if write_refusal and b"no-writes" not in flags:
         raise CommandError(write_refusal)
     if is_read_only and b"no-writes" not in flags:
-        raise CommandError(errors.SCRIPT_WRITES)
+        raise CommandError(script_errors.SCRIPT_WRITES)
     return b"no-writes" in flags
 
 

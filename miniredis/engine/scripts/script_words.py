@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ..declarations.registry import instead_of
-from ..protocol import errors
+from . import script_errors
 
 __all__ = ["words_of_failure", "words_of_library", "words_of_refusal"]
 
@@ -30,14 +30,14 @@ def with_valkey(refusal: bytes) -> bytes:
     """The same, with the name of the product in one of them."""
     return (
         b"ERR This Valkey command is not allowed from script"
-        if refusal == errors.NOT_FROM_SCRIPTS
+        if refusal == script_errors.NOT_FROM_SCRIPTS
         else without_redis(refusal)
     )
 
 
 OF_VALKEY: Final = {
-    errors.UNKNOWN_IN_SCRIPT: b"ERR Unknown command called from script",
-    errors.ARITY_IN_SCRIPT: b"ERR Wrong number of args calling command from script",
+    script_errors.UNKNOWN_IN_SCRIPT: b"ERR Unknown command called from script",
+    script_errors.ARITY_IN_SCRIPT: b"ERR Wrong number of args calling command from script",
 }
 
 
@@ -94,9 +94,9 @@ def failure_without_name(text: bytes, *, is_of_command: bool) -> bytes:
 
 
 REFUSALS_OF_6: Final = {
-    errors.UNKNOWN_IN_SCRIPT: b"Unknown Redis command called from Lua script",
-    errors.ARITY_IN_SCRIPT: b"Wrong number of args calling Redis command From Lua script",
-    errors.NOT_FROM_SCRIPTS: b"This Redis command is not allowed from scripts",
+    script_errors.UNKNOWN_IN_SCRIPT: b"Unknown Redis command called from Lua script",
+    script_errors.ARITY_IN_SCRIPT: b"Wrong number of args calling Redis command From Lua script",
+    script_errors.NOT_FROM_SCRIPTS: b"This Redis command is not allowed from scripts",
     b"ERR " + NO_WORDS: b"Please specify at least one argument for redis.call()",
     b"ERR " + BAD_WORDS: b"Lua redis() command arguments must be strings or integers",
 }

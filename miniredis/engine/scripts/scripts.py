@@ -18,10 +18,10 @@ from ..call import call, show
 from ..clients.client_flags import LIMITED
 from ..clients.session import Session
 from ..declarations.registry import Command, chosen
-from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.replies import Encoded, Reply, encode
 from ..protocol.requests import FastParser, RequestParser
+from . import script_errors
 from .lru import LruCache
 from .script_flags import check_flags, read_shebang
 from .script_interfaces import Failure, Interpreter, NoLanguageError
@@ -174,17 +174,17 @@ class Scripts:
         """A new interpreter; raises ``CommandError`` if its language is not installed."""
         new_interpreter = self._engine.environment.new_interpreter
         if new_interpreter is None:
-            raise CommandError(errors.NO_LUA)
+            raise CommandError(script_errors.NO_LUA)
         try:
             return new_interpreter(self, for_functions=for_functions)
         except NoLanguageError:
-            raise CommandError(errors.NO_LUA) from None
+            raise CommandError(script_errors.NO_LUA) from None
 
     def find(self, sha: bytes) -> Script:
         """The script with a SHA1, in any case; raises NOSCRIPT."""
         script = self._scripts.get(sha) or self._scripts.get(sha.lower())
         if script is None:
-            raise CommandError(errors.NO_SCRIPT)
+            raise CommandError(script_errors.NO_SCRIPT)
         return script
 
     def load(self, body: bytes) -> Script:
@@ -195,7 +195,7 @@ class Scripts:
         if script is None:
             code, flags = read_shebang(body)
             if problem := interpreter.compile(sha, code):
-                raise CommandError(errors.not_compiled(problem))
+                raise CommandError(script_errors.not_compiled(problem))
             script = Script(sha, body, code, flags)
             self._scripts.add(sha, script, OVERHEAD + len(body))
         return script
@@ -292,9 +292,9 @@ class Scripts:
         assert run is not None
         session = run.session
         command = engine.commands.plain.get(args[0]) or engine.commands.look_up(args)
-        refusal = errors.UNKNOWN_IN_SCRIPT if command is None else self._refusal(run, command, args)
+        refusal = script_errors.UNKNOWN_IN_SCRIPT if command is None else self._refusal(run, command, args)
         if refusal is not None or command is None:
-            refusal = chosen(engine.version, words_of_refusal)(refusal or errors.UNKNOWN_IN_SCRIPT)
+            refusal = chosen(engine.version, words_of_refusal)(refusal or script_errors.UNKNOWN_IN_SCRIPT)
             return engine.statistics.rejected(command, CommandError(refusal))
         session.last_command = command
         if "write" in command.flags:
@@ -311,15 +311,15 @@ class Scripts:
         engine, flags = self._engine, command.flags
         writes = "write" in flags
         if command.handler is None or not command.least <= len(args) <= command.most:
-            return errors.ARITY_IN_SCRIPT
+            return script_errors.ARITY_IN_SCRIPT
         if "noscript" in flags:
-            return errors.NOT_FROM_SCRIPTS
+            return script_errors.NOT_FROM_SCRIPTS
         if engine.conditions.is_stale and "stale" not in flags:
-            return errors.STALE_IN_SCRIPT
+            return script_errors.STALE_IN_SCRIPT
         if run.client.flags & LIMITED and (denial := engine.users.denied(run.client, command, args, b"lua")):
             return denial.in_script(engine.version, run.client.user.name)
         if run.is_read_only and (writes or "may_replicate" in flags):
-            return errors.READ_ONLY_SCRIPT
+            return script_errors.READ_ONLY_SCRIPT
         if writes and not run.client.must_obey and (refusal := engine.conditions.write_refusal):
             return refusal
         return None if engine.cluster is None else engine.cluster.refuse_in_script(run, command, args)
@@ -351,7 +351,7 @@ class Scripts:
         """Serves other clients if the script is slow; returns the error with which it must end, or None."""
         run, engine = self.running, self._engine
         if run is None:
-            return errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
+            return script_errors.LOAD_TIMEOUT if self._loads_for_too_long() else None
         environment = engine.environment
         if environment.clock is not None:
             engine.now = environment.clock()
@@ -364,7 +364,7 @@ class Scripts:
             environment.let_others_in()
             engine.keyspace.milliseconds, self.only_quick = frozen, only_quick
         if run.is_killed or engine.shutdown_requested or self.must_end:
-            return errors.KILLED_SCRIPT  # the same text for functions
+            return script_errors.KILLED_SCRIPT  # the same text for functions
         return None
 
     def start_loading(self) -> None:
@@ -391,15 +391,15 @@ class Scripts:
     def busy_text(self) -> bytes:
         """The BUSY error that other clients get."""
         is_function = self.running is not None and self.running.is_function
-        return errors.busy(b"FUNCTION" if is_function else b"SCRIPT")
+        return script_errors.busy(b"FUNCTION" if is_function else b"SCRIPT")
 
     def kill(self, *, is_function: bool) -> None:
         """Ends the running script; raises ``CommandError`` if none is running or it cannot be killed."""
         run = self.running
         if run is None:
-            raise CommandError(errors.NOT_BUSY)
+            raise CommandError(script_errors.NOT_BUSY)
         if run.has_written:
-            raise CommandError(errors.UNKILLABLE)
+            raise CommandError(script_errors.UNKILLABLE)
         if run.is_function != is_function:
             raise CommandError(self.busy_text)
         run.is_killed = True

@@ -16,6 +16,7 @@ from ..keyspace.keyspace import SORTED_SET, STREAM
 from ..numbers.numbers import MAX, parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
+from ..scripts import script_errors
 from ..values.entry_ranges import read_members, read_scores
 from ..values.stream_nodes import wrapped
 from .variants import OLD, always, old_unknown_subcommand, reworded
@@ -43,7 +44,7 @@ for versions, names, words in (
     (OLD, "lpos", {errors.RANK_ZERO: always(RANK_ZERO)}),
     ("6.0", "lpos", {errors.MAXLEN_NEGATIVE: lambda args: negative(args, b"MAXLEN")}),
     ("6.0", "lpos", {errors.COUNT_NEGATIVE: lambda args: negative(args, b"COUNT")}),
-    ("6.0", "script|debug", {errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
+    ("6.0", "script|debug", {script_errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
     ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: always(BAD_PROTOCOL)}),
     ("6.0", "select", {INDEX[0]: always(BAD_DB), INDEX[1]: always(errors.DB_INDEX)}),
     ("6.0", "move", dict.fromkeys(INDEX, always(errors.INDEX_OUT_OF_RANGE))),

@@ -29,15 +29,12 @@ from ..protocol.errors import (
     ARGUMENTS_SHOWN,
     NO_MATCHING_SCRIPT,
     NO_PLACE,
-    NO_SCRIPT,
     NOT_A_SCORE_RANGE,
     SYNTAX,
     TIMEOUT_NEGATIVE,
     TIMEOUT_OUT_OF_RANGE,
     UNBALANCED_STREAMS,
     UNIT,
-    WAIT_ON_REPLICA,
-    WAIT_ON_VALKEY_REPLICA,
     CommandError,
     invalid_expire,
     no_member,
@@ -50,6 +47,8 @@ from ..protocol.errors import (
     until_nul,
 )
 from ..protocol.errors import wrong_arity as wrong_arity_of
+from ..replication.replication_errors import WAIT_ON_REPLICA, WAIT_ON_VALKEY_REPLICA
+from ..scripts.script_errors import NO_SCRIPT
 
 if TYPE_CHECKING:
     from ..clients.session import Session

@@ -10,8 +10,9 @@ import random
 import sys
 from typing import Any, Final
 
-from miniredis.engine.protocol.errors import KILLED_SCRIPT, CommandError
+from miniredis.engine.protocol.errors import CommandError
 from miniredis.engine.protocol.replies import Encoded
+from miniredis.engine.scripts.script_errors import KILLED_SCRIPT
 from miniredis.scripting import interpreter, memory
 
 PATIENCE: Final = 120.0

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import Membership, of_cluster
 from ...cluster.slots import SLOTS
 from ...cluster.topology import Node
@@ -33,7 +34,7 @@ def read_slot(word: bytes) -> int:
     except CommandError:
         slot = -1
     if not 0 <= slot < SLOTS:
-        raise CommandError(errors.OUT_OF_SLOTS)
+        raise CommandError(cluster_errors.OUT_OF_SLOTS)
     return slot
 
 
@@ -77,7 +78,7 @@ def in_ranges(args: list[bytes], name: bytes) -> list[int]:
     for first, last in zip(args[2::2], args[3::2], strict=True):
         start, end = read_slot(first), read_slot(last)
         if start > end:
-            raise CommandError(errors.slots_reversed(start, end))
+            raise CommandError(cluster_errors.slots_reversed(start, end))
         slots += range(start, end + 1)
     return slots
 
@@ -87,9 +88,9 @@ def change_slots(session: Session, slots: list[int], *, adds: bool) -> Reply:
     seen: set[int] = set()
     for slot in slots:
         if (cluster.topology.owners[slot] is not None) == adds:
-            raise CommandError(errors.slot_taken(slot) if adds else errors.slot_free(slot))
+            raise CommandError(cluster_errors.slot_taken(slot) if adds else cluster_errors.slot_free(slot))
         if slot in seen:
-            raise CommandError(errors.slot_repeated(slot))
+            raise CommandError(cluster_errors.slot_repeated(slot))
         seen.add(slot)
     for slot in slots if adds else ():
         cluster.importing.pop(slot, None)
@@ -102,7 +103,7 @@ def flush_slots(session: Session, args: list[bytes]) -> Reply:
     """Takes all slots from this node, which must have no keys."""
     cluster = of_cluster(session.engine)
     if session.db.values:
-        raise CommandError(errors.FLUSHSLOTS_NEEDS_EMPTY)
+        raise CommandError(cluster_errors.FLUSHSLOTS_NEEDS_EMPTY)
     owners = cluster.topology.owners
     cluster.topology.assign([slot for slot in range(SLOTS) if owners[slot] is cluster.node], None)
     return OK
@@ -119,25 +120,25 @@ def set_slot(session: Session, args: list[bytes]) -> Reply:
     """Says where a slot is going, where it comes from, or who has it."""
     cluster = of_cluster(session.engine)
     if cluster.node.primary is not None:
-        raise CommandError(errors.SETSLOT_OF_REPLICA)
+        raise CommandError(cluster_errors.SETSLOT_OF_REPLICA)
     slot = read_slot(args[2])
     action = SLOT_ACTIONS.get((args[3].lower(), len(args)))
     if action is None:
-        raise CommandError(errors.SETSLOT_ACTION)
+        raise CommandError(cluster_errors.SETSLOT_ACTION)
     action(cluster, slot, args[4] if len(args) > 4 else b"")
     return OK
 
 
 def set_migrating(cluster: Membership, slot: int, name: bytes) -> None:
     if cluster.topology.owners[slot] is not cluster.node:
-        raise CommandError(errors.not_my_slot(slot))
-    cluster.migrating[slot] = primary_named(cluster, name, errors.no_such_node)
+        raise CommandError(cluster_errors.not_my_slot(slot))
+    cluster.migrating[slot] = primary_named(cluster, name, cluster_errors.no_such_node)
 
 
 def set_importing(cluster: Membership, slot: int, name: bytes) -> None:
     if cluster.topology.owners[slot] is cluster.node:
-        raise CommandError(errors.my_slot(slot))
-    cluster.importing[slot] = primary_named(cluster, name, errors.no_such_node)
+        raise CommandError(cluster_errors.my_slot(slot))
+    cluster.importing[slot] = primary_named(cluster, name, cluster_errors.no_such_node)
 
 
 def set_stable(cluster: Membership, slot: int, _: bytes) -> None:
@@ -146,11 +147,11 @@ def set_stable(cluster: Membership, slot: int, _: bytes) -> None:
 
 
 def set_owner(cluster: Membership, slot: int, name: bytes) -> None:
-    node, topology = primary_named(cluster, name, errors.unknown_node), cluster.topology
+    node, topology = primary_named(cluster, name, cluster_errors.unknown_node), cluster.topology
     is_leaving = topology.owners[slot] is cluster.node and node is not cluster.node
     is_empty = not cluster.has_keys(slot)
     if is_leaving and not is_empty:
-        raise CommandError(errors.slot_with_keys(slot))
+        raise CommandError(cluster_errors.slot_with_keys(slot))
     if is_empty:
         cluster.migrating.pop(slot, None)
     if node is cluster.node and cluster.importing.pop(slot, None) is not None:
@@ -165,7 +166,7 @@ def primary_named(cluster: Membership, name: bytes, refusal: Callable[[bytes], b
     if node is None:
         raise CommandError(refusal(name))
     if node.primary is not None:
-        raise CommandError(errors.NOT_A_MASTER)
+        raise CommandError(cluster_errors.NOT_A_MASTER)
     return node
 
 
@@ -195,9 +196,9 @@ def cluster_failover(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     primary = cluster.node.primary
     if primary is None or cluster.topology.listener is None:
-        raise CommandError(errors.NO_REPLICA_TO_FAIL_OVER)
+        raise CommandError(cluster_errors.NO_REPLICA_TO_FAIL_OVER)
     if not kind and (primary.has_failed or session.engine.replication.upstream.is_down):
-        raise CommandError(errors.PRIMARY_FAILED)
+        raise CommandError(cluster_errors.PRIMARY_FAILED)
     cluster.topology.listener.fail_over(cluster.node, is_forced=bool(kind))
     return OK
 
@@ -208,13 +209,13 @@ def replicate(session: Session, args: list[bytes]) -> Reply:
     cluster = of_cluster(session.engine)
     node = cluster.find(args[2])
     if node is None:
-        raise CommandError(errors.unknown_node(args[2]))
+        raise CommandError(cluster_errors.unknown_node(args[2]))
     if node is cluster.node:
-        raise CommandError(errors.REPLICATES_ITSELF)
+        raise CommandError(cluster_errors.REPLICATES_ITSELF)
     if node.primary is not None:
-        raise CommandError(errors.REPLICATES_REPLICA)
+        raise CommandError(cluster_errors.REPLICATES_REPLICA)
     if cluster.node.primary is None and (session.db.values or cluster.node in cluster.topology.serving):
-        raise CommandError(errors.REPLICATE_NEEDS_EMPTY)
+        raise CommandError(cluster_errors.REPLICATE_NEEDS_EMPTY)
     cluster.become_replica(node)
     return OK
 
@@ -234,7 +235,7 @@ def meet(session: Session, args: list[bytes]) -> Reply:
     port = read_port(args[3], "base")
     bus_port = read_port(args[4], "bus") if len(args) > 4 else port + BUS
     if not is_address(args[2]) or not 0 < port <= MOST or not 0 < bus_port <= MOST:
-        raise CommandError(errors.invalid_node_address(args[2], args[3]))
+        raise CommandError(cluster_errors.invalid_node_address(args[2], args[3]))
     if cluster.topology.listener is not None:
         cluster.topology.listener.meet(cluster.node, args[2].decode(), port)
     return OK
@@ -243,7 +244,7 @@ def meet(session: Session, args: list[bytes]) -> Reply:
 def read_port(word: bytes, kind: str) -> int:
     port = parse_integer(word)
     if port is None:
-        raise CommandError(errors.invalid_node_port(kind.encode(), word))
+        raise CommandError(cluster_errors.invalid_node_port(kind.encode(), word))
     return port
 
 
@@ -262,11 +263,11 @@ def forget(session: Session, args: list[bytes]) -> Reply:
     cluster = of_cluster(session.engine)
     node = cluster.find(args[2])
     if node is None:
-        raise CommandError(errors.unknown_node(args[2]))
+        raise CommandError(cluster_errors.unknown_node(args[2]))
     if node is cluster.node:
-        raise CommandError(errors.FORGETS_ITSELF)
+        raise CommandError(cluster_errors.FORGETS_ITSELF)
     if node is cluster.node.primary:
-        raise CommandError(errors.FORGETS_ITS_MASTER)
+        raise CommandError(cluster_errors.FORGETS_ITS_MASTER)
     cluster.topology.forget(node, cluster.node, session.engine.now.milliseconds)
     return OK
 
@@ -281,7 +282,7 @@ def reset(session: Session, args: list[bytes]) -> Reply:
     if kind not in {b"hard", b"soft"}:
         raise CommandError(errors.SYNTAX)
     if cluster.node.primary is None and session.db.values:
-        raise CommandError(errors.RESET_NEEDS_EMPTY)
+        raise CommandError(cluster_errors.RESET_NEEDS_EMPTY)
     cluster.reset(is_hard=kind == b"hard")
     return OK
 
@@ -294,11 +295,11 @@ def set_config_epoch(session: Session, args: list[bytes]) -> Reply:
     """Sets the epoch of a node that knows no other yet."""
     cluster, epoch = of_cluster(session.engine), read_integer(args[2])
     if epoch < 0:
-        raise CommandError(errors.invalid_epoch(args[2]))
+        raise CommandError(cluster_errors.invalid_epoch(args[2]))
     if len(cluster.known) > 1:
-        raise CommandError(errors.EPOCH_NEEDS_SOLITUDE)
+        raise CommandError(cluster_errors.EPOCH_NEEDS_SOLITUDE)
     if cluster.node.epoch:
-        raise CommandError(errors.EPOCH_IS_SET)
+        raise CommandError(cluster_errors.EPOCH_IS_SET)
     cluster.node.epoch = epoch
     cluster.topology.epoch = max(cluster.topology.epoch, epoch)
     return OK

@@ -6,13 +6,13 @@ from typing import Final
 
 from ...clients.client_flags import ASKS, READS_REPLICA
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import Membership, of_cluster
 from ...cluster.slots import SLOTS, key_slot
 from ...cluster.topology import Node
 from ...declarations.help import help_on
 from ...declarations.registry import command, container
 from ...numbers.numbers import read_integer
-from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply, Verbatim
 
@@ -43,7 +43,7 @@ def count_keys_in_slot(session: Session, args: list[bytes]) -> Reply:
     of_cluster(session.engine)
     slot = read_integer(args[2])
     if not 0 <= slot < SLOTS:
-        raise CommandError(errors.INVALID_SLOT)
+        raise CommandError(cluster_errors.INVALID_SLOT)
     return len(keys_in(session, slot))
 
 
@@ -61,7 +61,7 @@ def get_keys_in_slot(session: Session, args: list[bytes]) -> Reply:
     of_cluster(session.engine)
     slot, count = read_integer(args[2]), read_integer(args[3])
     if not 0 <= slot < SLOTS or count < 0:
-        raise CommandError(errors.INVALID_SLOT_OR_COUNT)
+        raise CommandError(cluster_errors.INVALID_SLOT_OR_COUNT)
     return list(keys_in(session, slot)[:count])
 
 
@@ -167,7 +167,7 @@ def cluster_replicas(session: Session, args: list[bytes]) -> Reply:
     """Lists a node's replicas, a line of CLUSTER NODES each."""
     cluster, node = of_cluster(session.engine), named(session, args[2])
     if node.primary is not None:
-        raise CommandError(errors.ONLY_MASTERS_HAVE_REPLICAS)
+        raise CommandError(cluster_errors.ONLY_MASTERS_HAVE_REPLICAS)
     now = session.engine.now.milliseconds
     return [line_about(cluster, each, now)[:-1] for each in cluster.replicas_of(node)]
 
@@ -237,7 +237,7 @@ def named(session: Session, name: bytes) -> Node:
     """The node of that name; raises ``CommandError`` if there is none."""
     node = of_cluster(session.engine).find(name)
     if node is None:
-        raise CommandError(errors.unknown_node(name))
+        raise CommandError(cluster_errors.unknown_node(name))
     return node
 
 

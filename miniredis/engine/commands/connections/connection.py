@@ -8,6 +8,7 @@ from typing import Final
 from ...acl.user import DEFAULT_NAME
 from ...clients.client_flags import UNAUTHENTICATED
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import AT_ONCE, chosen, command, in_versions
 from ...keyspace.keyspace import Database
@@ -61,7 +62,7 @@ def select_(session: Session, args: list[bytes]) -> Reply:
     """Selects the database for the next commands of this connection."""
     index = read_index(args[1])
     if index:
-        check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))
+        check_not_in_cluster(session, cluster_errors.not_in_cluster(b"SELECT"))
     session.db = database(session, index)
     return OK
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...acl import acl_errors
 from ...call import answer
 from ...clients.client_flags import EXECUTING, LIMITED, WATCH_BROKEN
 from ...clients.session import Session, Transaction
@@ -50,7 +51,7 @@ def run(session: Session, transaction: Transaction) -> NoReply:
             if session.flags & LIMITED and (
                 denial := session.engine.users.denied(session, command, args, b"multi")
             ):
-                refusal = CommandError(errors.not_any_more(denial.kind.later))
+                refusal = CommandError(acl_errors.not_any_more(denial.kind.later))
                 session.reply(session.engine.statistics.count_error(refusal))
             else:
                 answer(session, command, args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import Keys, command
 from ...glob import compile_match
@@ -13,6 +14,7 @@ from ...numbers.numbers import as_c_int, read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Encoded, Reply, status
+from ...replication import replication_errors
 from ..connections.connection import database, read_index
 
 EVERYWHERE: Final = "request_policy:all_shards response_policy:agg_min"
@@ -120,7 +122,7 @@ def copy(session: Session, args: list[bytes]) -> Reply:
     source, target = args[1], args[2]
     to, replace = read_copy_options(session, args[3:])
     if to.index:
-        check_not_in_cluster(session, errors.COPY_IN_CLUSTER)
+        check_not_in_cluster(session, cluster_errors.COPY_IN_CLUSTER)
     if to is session.db and source == target:
         raise CommandError(errors.SAME_OBJECT)
     value = session.db.lookup_read(source)
@@ -160,7 +162,7 @@ def read_copy_options(session: Session, words: list[bytes]) -> tuple[Database, b
 )
 def move(session: Session, args: list[bytes]) -> Reply:
     """Moves a key to another database, unless that has a key of this name."""
-    check_not_in_cluster(session, errors.not_in_cluster(b"MOVE"))
+    check_not_in_cluster(session, cluster_errors.not_in_cluster(b"MOVE"))
     db, key, to = session.db, args[1], database(session, read_index(args[2]))
     if to is db:
         raise CommandError(errors.SAME_OBJECT)
@@ -239,7 +241,7 @@ def name_anew(db: Database, old: bytes, new: bytes, *, replace: bool) -> bool:
 def wait(session: Session, args: list[bytes]) -> Reply:
     """Waits until some replicas have the writes of this client; returns how many have them."""
     if session.engine.replication.upstream.address is not None:
-        raise CommandError(errors.WAIT_ON_REPLICA)
+        raise CommandError(replication_errors.WAIT_ON_REPLICA)
     wanted = read_integer(args[1])
     timeout = read_milliseconds(args[2])
     acks, offset = session.engine.replication.replicas.acks, session.reached

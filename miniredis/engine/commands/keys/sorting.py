@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ...acl import acl_errors
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import Keys, UnknownKeys, command
 from ...keyspace.keyspace import Database, StringValue, Value
@@ -104,9 +106,9 @@ def read_options(session: Session, args: list[bytes], *, may_store: bool) -> Opt
         if take is None or end > len(words):
             raise CommandError(errors.SYNTAX)
         if name == b"GET" or (name == b"BY" and b"*" in words[at + 1]):
-            check_not_in_cluster(session, errors.sort_option_in_cluster(name))
+            check_not_in_cluster(session, cluster_errors.sort_option_in_cluster(name))
             if not session.engine.users.allows_all_keys(session.client, args):
-                raise CommandError(errors.sort_option_needs_rights(name))
+                raise CommandError(acl_errors.sort_option_needs_rights(name))
         take(options, words[at + 1 : end])
         at = end
     return options

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import command
 from ...numbers.numbers import read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
+from ...replication import replication_errors
 from ...replication.failover import FailoverState
 
 
@@ -32,11 +34,11 @@ def option_of(words: Iterator[bytes]) -> bytes:
 )
 def failover(session: Session, args: list[bytes]) -> Reply:
     """Makes a replica the master once it has all data, and this server its replica."""
-    check_not_in_cluster(session, errors.FAILOVER_IN_CLUSTER)
+    check_not_in_cluster(session, cluster_errors.FAILOVER_IN_CLUSTER)
     process = session.engine.replication.failover
     if [word.lower() for word in args[1:]] == [b"abort"]:
         if process.state is FailoverState.NONE:
-            raise CommandError(errors.NO_FAILOVER)
+            raise CommandError(replication_errors.NO_FAILOVER)
         process.abort()
         return OK
     target, milliseconds, is_forced = read_failover(args[1:])
@@ -54,7 +56,7 @@ def read_failover(given: list[bytes]) -> tuple[tuple[bytes, int] | None, int, bo
         if option == b"timeout" and not milliseconds:
             milliseconds = read_integer(option_of(words))
             if milliseconds <= 0:
-                raise CommandError(errors.FAILOVER_TIMEOUT)
+                raise CommandError(replication_errors.FAILOVER_TIMEOUT)
         elif option == b"to" and target is None:
             host = option_of(words)
             target = host, read_integer(option_of(words))
@@ -71,16 +73,16 @@ def check_may_fail_over(
     """Raises ``CommandError`` if no failover is possible now."""
     engine = session.engine
     if engine.replication.failover.state is not FailoverState.NONE:
-        raise CommandError(errors.FAILOVER_RUNS)
+        raise CommandError(replication_errors.FAILOVER_RUNS)
     if engine.replication.upstream.address is not None:
-        raise CommandError(errors.FAILOVER_OF_REPLICA)
+        raise CommandError(replication_errors.FAILOVER_OF_REPLICA)
     if not engine.replication.replicas.all:
-        raise CommandError(errors.FAILOVER_WITHOUT_REPLICAS)
+        raise CommandError(replication_errors.FAILOVER_WITHOUT_REPLICAS)
     if is_forced and (not milliseconds or target is None):
-        raise CommandError(errors.FAILOVER_FORCE)
+        raise CommandError(replication_errors.FAILOVER_FORCE)
     if target is not None:
         replica = engine.replication.failover.find(*target)
         if replica is None:
-            raise CommandError(errors.FAILOVER_NO_TARGET)
+            raise CommandError(replication_errors.FAILOVER_NO_TARGET)
         if not replica.is_online:
-            raise CommandError(errors.FAILOVER_NOT_ONLINE)
+            raise CommandError(replication_errors.FAILOVER_NOT_ONLINE)

@@ -12,6 +12,7 @@ from ...numbers.numbers import parse_integer, read_integer, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import NO_REPLY, OK, NoReply, Reply
+from ...replication import replication_errors
 from ...replication.replica import DATA, FUNCTIONS, Replica
 from ..keys.dump import RESTORE_SYNTAX, restore_
 
@@ -26,7 +27,7 @@ def listening_port(replica: Replica, value: bytes) -> None:
 
 def ip_address(replica: Replica, value: bytes) -> None:
     if len(value) > LONGEST_ADDRESS:
-        raise CommandError(errors.replica_address_too_long(len(value)))
+        raise CommandError(replication_errors.replica_address_too_long(len(value)))
     replica.announced_address = value
 
 
@@ -42,7 +43,7 @@ def rdb_filter_only(replica: Replica, value: bytes) -> None:
     replica.leaves_out = frozenset((DATA, FUNCTIONS))
     for word in value.split():
         if word.lower() != b"functions":
-            raise CommandError(errors.unsupported_filter(word))
+            raise CommandError(replication_errors.unsupported_filter(word))
         replica.leaves_out -= {FUNCTIONS}
 
 
@@ -90,7 +91,7 @@ def replconf(session: Session, args: list[bytes]) -> Reply:
     for option, value in zip(args[1::2], args[2::2], strict=True):
         act = OPTIONS.get(option.lower())
         if act is None:
-            raise CommandError(errors.unrecognized_replconf(option))
+            raise CommandError(replication_errors.unrecognized_replconf(option))
         if act(replica_of(session), value) is NO_REPLY:
             return NO_REPLY
     return OK
@@ -131,9 +132,9 @@ def take_over(session: Session, name: bytes) -> None:
     """Makes this replica the master, since its master fails over to it."""
     engine = session.engine
     if engine.replication.upstream.address is None:
-        raise CommandError(errors.FAILOVER_TO_MASTER)
+        raise CommandError(replication_errors.FAILOVER_TO_MASTER)
     if name.lower() != engine.replication.history.name:
-        raise CommandError(errors.FAILOVER_OF_ANOTHER)
+        raise CommandError(replication_errors.FAILOVER_OF_ANOTHER)
     engine.replication.upstream.lead()
 
 
@@ -153,9 +154,9 @@ def check_may_synchronize(session: Session) -> None:
     """Raises ``CommandError`` where no replica can be served now."""
     session.engine.replication.failover.check_none()
     if session.engine.replication.upstream.is_down:
-        raise CommandError(errors.NO_MASTER_LINK)
+        raise CommandError(replication_errors.NO_MASTER_LINK)
     if session.outgoing:
-        raise CommandError(errors.SYNC_WITH_OUTPUT)
+        raise CommandError(replication_errors.SYNC_WITH_OUTPUT)
 
 
 @command(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import command
 from ...numbers.numbers import read_range
-from ...protocol import errors
 from ...protocol.replies import OK, Reply, status
+from ...replication import replication_errors
 from ...replication.upstream import Address
 
 HIGHEST_PORT: Final = 65535
@@ -46,11 +47,11 @@ def slaveof(session: Session, args: list[bytes]) -> Reply:
 
 
 def follow(session: Session, args: list[bytes]) -> Reply:
-    check_not_in_cluster(session, errors.REPLICAOF_IN_CLUSTER)
+    check_not_in_cluster(session, cluster_errors.REPLICAOF_IN_CLUSTER)
     upstream = session.engine.replication.upstream
     if [word.lower() for word in args[1:]] == [b"no", b"one"]:
         upstream.lead()
         return OK
-    port = read_range(args[2], 0, HIGHEST_PORT, errors.MASTER_PORT)
+    port = read_range(args[2], 0, HIGHEST_PORT, replication_errors.MASTER_PORT)
     is_new = upstream.follow(Address(args[1].decode("utf-8", "surrogateescape"), port))
     return OK if is_new else ALREADY

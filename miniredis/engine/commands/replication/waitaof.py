@@ -10,6 +10,7 @@ from ...numbers.numbers import MAX, read_integer, read_milliseconds, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
+from ...replication import replication_errors
 from ..keys.generic import wait
 
 LOCAL: Final = errors.outside(0, 1)
@@ -48,7 +49,7 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
     replicas = read_range(args[2], 0, MAX, errors.NOT_POSITIVE)
     timeout = read_timeout(session, args[3])
     if engine.replication.upstream.address is not None:
-        raise CommandError(errors.WAITAOF_ON_REPLICA)
+        raise CommandError(replication_errors.WAITAOF_ON_REPLICA)
     acks = engine.replication.replicas.acks
 
     def reached() -> list[int]:
@@ -56,7 +57,7 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
 
     def suffices(counts: list[int]) -> bool:
         if local and engine.config["appendonly"] != "yes":
-            raise CommandError(errors.WAITAOF_WITHOUT_FILE)
+            raise CommandError(replication_errors.WAITAOF_WITHOUT_FILE)
         return counts[0] >= local and counts[1] >= replicas
 
     return acks.wait_for(session, reached, suffices, timeout)

@@ -17,6 +17,7 @@ from ...numbers.numbers import read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import NO_REPLY, Reply
+from ...scripts import script_errors
 from ...values.rqueues import RQueue
 from .rqueues import read_count
 
@@ -95,7 +96,7 @@ def read_wanted(session: Session, args: list[bytes]) -> PopArguments:
         if read is None or not rest:
             raise CommandError(errors.SYNTAX)
         if session.is_script and word == b"BLOCK":
-            raise CommandError(errors.no_block_in_script(args[0]))
+            raise CommandError(script_errors.no_block_in_script(args[0]))
         rest = read(wanted, rest)
     return wanted
 

@@ -12,6 +12,7 @@ from ...numbers.numbers import parse_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply, Set, status
+from ...scripts import script_errors
 from ...scripts.libraries import POLICIES, Library
 from .scripting import ANY_KEYS, READ_KEYS, RUNS, RUNS_READING
 
@@ -25,11 +26,11 @@ def call(session: Session, args: list[bytes], *, is_read_only: bool) -> Reply:
     function = libraries.find(args[1])
     keys = parse_integer(args[2])
     if keys is None:
-        raise CommandError(errors.BAD_KEY_COUNT)
+        raise CommandError(script_errors.BAD_KEY_COUNT)
     if keys > len(args) - 3:
         raise CommandError(errors.TOO_MANY_KEYS)
     if keys < 0:
-        raise CommandError(errors.KEYS_NEGATIVE)
+        raise CommandError(script_errors.KEYS_NEGATIVE)
     return libraries.call(session, function, args, keys, is_read_only=is_read_only)
 
 
@@ -77,7 +78,7 @@ def function_load(session: Session, args: list[bytes]) -> Reply:
     """Adds a library; returns its name."""
     for word in args[2:-1]:
         if word.upper() != b"REPLACE":
-            raise CommandError(errors.unknown_load_option(word))
+            raise CommandError(script_errors.unknown_load_option(word))
     name = session.engine.libraries.load(args[-1], replace=len(args) > 3)
     session.engine.keyspace.changes += 1
     return name
@@ -113,7 +114,7 @@ def function_flush(session: Session, args: list[bytes]) -> Reply:
     if len(args) > 3:
         raise CommandError(errors.subcommand_or_arity(args[1], b"FUNCTION"))
     if len(args) == 3 and args[2].upper() not in {b"SYNC", b"ASYNC"}:
-        raise CommandError(errors.FUNCTION_FLUSH)
+        raise CommandError(script_errors.FUNCTION_FLUSH)
     session.engine.libraries.flush()
     session.engine.keyspace.changes += 1
     return OK
@@ -145,9 +146,9 @@ def read_list_options(words: list[bytes]) -> tuple[bytes, bool]:
         elif word.upper() == b"LIBRARYNAME" and pattern is None:
             pattern = next(rest, None)
             if pattern is None:
-                raise CommandError(errors.NO_LIBRARY_PATTERN)
+                raise CommandError(script_errors.NO_LIBRARY_PATTERN)
         else:
-            raise CommandError(errors.unknown_list_option(word))
+            raise CommandError(script_errors.unknown_list_option(word))
     return b"*" if pattern is None else pattern, with_code
 
 
@@ -181,7 +182,7 @@ def function_restore(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.subcommand_or_arity(args[1], b"FUNCTION"))
     policy = args[3].upper() if len(args) == 4 else b"APPEND"
     if policy not in POLICIES:
-        raise CommandError(errors.RESTORE_POLICY)
+        raise CommandError(script_errors.RESTORE_POLICY)
     session.engine.libraries.restore(args[2], policy)
     session.engine.keyspace.changes += 1
     return OK

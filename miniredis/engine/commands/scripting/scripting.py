@@ -11,6 +11,7 @@ from ...numbers.numbers import read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
+from ...scripts import script_errors
 
 RUNS: Final = "noscript stale skip_monitor may_replicate no_mandatory_keys movablekeys"
 RUNS_READING: Final = "readonly noscript stale skip_monitor no_mandatory_keys movablekeys"
@@ -27,7 +28,7 @@ def read_key_count(args: list[bytes]) -> int:
     if count > len(args) - 3:
         raise CommandError(errors.TOO_MANY_KEYS)
     if count < 0:
-        raise CommandError(errors.KEYS_NEGATIVE)
+        raise CommandError(script_errors.KEYS_NEGATIVE)
     return count
 
 
@@ -43,7 +44,7 @@ def evaluate_loaded(session: Session, args: list[bytes], *, is_read_only: bool =
     """Runs a loaded script."""
     session.engine.conditions.show(session.engine.now, session, args)
     if len(args[1]) != SHA_LENGTH:
-        raise CommandError(errors.NO_SCRIPT)
+        raise CommandError(script_errors.NO_SCRIPT)
     keys = read_key_count(args)
     scripts = session.engine.scripts
     return scripts.evaluate(session, scripts.find(args[1]), args, keys, is_read_only=is_read_only)
@@ -140,7 +141,7 @@ def script_exists(session: Session, args: list[bytes]) -> Reply:
 def script_flush(session: Session, args: list[bytes]) -> Reply:
     """Deletes all stored scripts."""
     if len(args) > 3 or (len(args) == 3 and args[2].upper() not in {b"SYNC", b"ASYNC"}):
-        raise CommandError(errors.SCRIPT_FLUSH)
+        raise CommandError(script_errors.SCRIPT_FLUSH)
     session.engine.scripts.flush()
     return OK
 
@@ -164,9 +165,9 @@ def script_debug(session: Session, args: list[bytes]) -> Reply:
     """Turns the script debugger off; this server has no debugger to turn on."""
     mode = args[2].upper()
     if mode not in {b"YES", b"SYNC", b"NO"}:
-        raise CommandError(errors.SCRIPT_DEBUG)
+        raise CommandError(script_errors.SCRIPT_DEBUG)
     if mode != b"NO":
-        raise CommandError(errors.NO_DEBUGGER)
+        raise CommandError(script_errors.NO_DEBUGGER)
     return OK
 
 

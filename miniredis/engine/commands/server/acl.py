@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...acl import acl_errors
 from ...acl.log import LogEntry
 from ...acl.rights import denial
 from ...acl.selector import SPACES, RuleError, Selector
@@ -35,19 +36,19 @@ def acl_setuser(session: Session, args: list[bytes]) -> Reply:
     name, words = args[2], args[3:]
     args[2:] = [REDACTED] * (len(args) - 2)
     if SPACES(name):
-        raise CommandError(errors.USER_NAME)
+        raise CommandError(acl_errors.USER_NAME)
     users = session.engine.users
     changed, before = users.new(name), users.by_name.get(name)
     if before is not None:
         changed.take_from(before)
     rules, unmatched = chosen(session.engine.version, merge_selectors)(words)
     if unmatched is not None:
-        raise CommandError(errors.unmatched_parenthesis(unmatched))
+        raise CommandError(acl_errors.unmatched_parenthesis(unmatched))
     for rule in rules:
         try:
             changed.apply(rule, users.catalog)
         except RuleError as refusal:
-            raise CommandError(errors.bad_rule(rule, refusal.reason)) from None
+            raise CommandError(acl_errors.bad_rule(rule, refusal.reason)) from None
     users.put(changed)
     return OK
 
@@ -58,7 +59,7 @@ def acl_deluser(session: Session, args: list[bytes]) -> Reply:
     removed = 0
     for name in args[2:]:
         if name == DEFAULT_NAME:
-            raise CommandError(errors.DEFAULT_USER_STAYS)
+            raise CommandError(acl_errors.DEFAULT_USER_STAYS)
         removed += session.engine.users.remove(name)
     return removed
 
@@ -119,7 +120,7 @@ def acl_cat(session: Session, args: list[bytes]) -> Reply:
     if len(args) == 2:
         return [name.encode() for name in CATEGORIES]
     if args[2].lower().decode("latin-1") not in CATEGORIES:
-        raise CommandError(errors.unknown_category(args[2]))
+        raise CommandError(acl_errors.unknown_category(args[2]))
     return list(session.engine.users.catalog.names_in(args[2].lower()))
 
 
@@ -130,7 +131,7 @@ def acl_genpass(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(chosen(session.engine.version, errors.subcommand_or_arity)(args[1], b"ACL"))
     bits = read_integer(args[2]) if len(args) == 3 else 256
     if not 0 < bits <= MOST_BITS:
-        raise CommandError(errors.GENPASS_BITS)
+        raise CommandError(acl_errors.GENPASS_BITS)
     digits = (bits + 3) // 4
     return b"%0*x" % (digits, session.engine.random.getrandbits(4 * digits))
 
@@ -141,10 +142,10 @@ def acl_dryrun(session: Session, args: list[bytes]) -> Reply:
     users, request = session.engine.users, args[3:]
     user = users.by_name.get(args[2])
     if user is None:
-        raise CommandError(errors.dry_run_user(args[2]))
+        raise CommandError(acl_errors.dry_run_user(args[2]))
     wanted = session.engine.commands.look_up(request)
     if wanted is None:
-        raise CommandError(errors.dry_run_command(request[0]))
+        raise CommandError(acl_errors.dry_run_command(request[0]))
     if not wanted.least <= len(request) <= wanted.most:
         raise CommandError(errors.wrong_arity(wanted.name))
     found = denial(user, wanted, request, users.catalog)

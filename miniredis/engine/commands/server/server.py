@@ -6,6 +6,7 @@ from typing import Final
 
 from ...clients.client_flags import EXECUTING
 from ...clients.session import Session
+from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
 from ...declarations.registry import command
 from ...keyspace.keyspace import Database
@@ -79,7 +80,7 @@ def flush(session: Session, args: list[bytes], database: Database | None) -> Rep
 )
 def swapdb(session: Session, args: list[bytes]) -> Reply:
     """Exchanges the contents of two databases; connected clients see the exchange at once."""
-    check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))
+    check_not_in_cluster(session, cluster_errors.not_in_cluster(b"SWAPDB"))
     numbers = [
         read_range(args[1], MIN32, MAX32, errors.FIRST_DB_INDEX),
         read_range(args[2], MIN32, MAX32, errors.SECOND_DB_INDEX),

@@ -19,6 +19,7 @@ from ...numbers.numbers import MAX, read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import NO_REPLY, NULL_ARRAY, Entries, NestedMap, Reply
+from ...scripts import script_errors
 from ...values.groups import Consumer, ConsumerGroup
 from ...values.stream_ids import read_strict_id
 from ...values.stream_nodes import LAST_ID, id_text, wrapped
@@ -301,7 +302,7 @@ def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple
         if at + operands >= len(args):
             break
         if session.is_script and word == b"BLOCK":
-            raise CommandError(errors.no_block_in_script(args[0]))
+            raise CommandError(script_errors.no_block_in_script(args[0]))
         read(reading, args[at + 1 : at + 1 + operands])
         if word == b"BLOCK":
             chosen(session.engine.version, check_timeout)(session, reading)
