@@ -140,7 +140,7 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
             break
         say(encoders[type(reply)](reply))
         if ready:
-            engine.waiting.serve_ready()
+            engine.serve_ready()
     else:
         engine.outbox[session] = None
         if engine.effects is not None:
@@ -171,7 +171,7 @@ def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
         keep_request(session, args)
     value = NO_REPLY if reply is NO_REPLY else as_value(reply, session.resp)
     if engine.waiting.ready:
-        engine.waiting.serve_ready()
+        engine.serve_ready()
     return value
 
 
@@ -192,7 +192,7 @@ def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | En
         session.last_command = command
         replies.append(as_value(call(engine, session, command, args), resp))
         if ready:
-            engine.waiting.serve_ready()
+            engine.serve_ready()
     return replies
 
 
@@ -209,7 +209,7 @@ def answer_transaction(session: Session, requests: Sequence[Request]) -> Encoded
         session.transaction.queue(session, command, args)
     session.last_command = engine.commands.lookup[b"exec"]
     answer(session, session.last_command, [b"EXEC"])
-    engine.waiting.serve_ready()
+    engine.serve_ready()
     reply = Encoded(bytes(joined(session.outgoing)))
     session.outgoing.clear()
     return reply

@@ -350,7 +350,7 @@ class Engine:
         if self.effects is not None:
             self.effects.add(0, [b"FLUSHALL"])
         self.saves.flushed()
-        self.waiting.serve_ready()
+        self.serve_ready()
 
     def replace_keys(self, keyspace: Keyspace, now: Instant) -> None:
         """Replaces every key of every database by those of another keyspace, which is used up."""
@@ -362,7 +362,7 @@ class Engine:
             self.effects.add(0, [b"FLUSHALL"])
             for database, effect in as_restores(self.keyspace):
                 self.effects.add(database, effect)
-        self.waiting.serve_ready()
+        self.serve_ready()
 
     def end_save(self, now: Instant, *, has_succeeded: bool) -> None:
         """The save that went on beside other work is over."""
@@ -382,13 +382,24 @@ class Engine:
         self.rules.served(session)
         self.unblocked.append(session)
 
+    def serve_ready(self) -> None:
+        """Serves the clients blocked on keys that changed; later, if a script goes on or the server sleeps.
+
+        Nothing comes between the commands of a script or a transaction, and in a sleep keys may expire.
+        """
+        if not (self.conditions.busy or self.conditions.asleep_until):
+            self.waiting.serve_ready()
+
     def unblock(self, session: Session, reply: Reply | CommandError) -> bool:
         """Ends a client's wait from outside; tells whether it could be ended.
 
-        A client that a pause holds up hears an error and is held up still; it has no time to be over.
+        A client that a pause holds up hears an error and is held up still; it has no time to be over. One
+        whose script waits for its turn, or that a fault delays, is not blocked for Redis.
         """
         assert session.waiter is not None
         if session.postponed is not None:
+            if session not in self.conditions.postponed:
+                return False
             session.reply(reply if type(reply) is CommandError else NO_REPLY)
             return type(reply) is CommandError
         self.waiting.remove(session.waiter)
@@ -506,7 +517,7 @@ class Engine:
         if self.conditions.is_pause_over(monotonic):
             self._run_again(self.conditions.end_pauses_until(monotonic))
         if self.conditions.wake_up(monotonic):
-            self.waiting.serve_ready()
+            self.serve_ready()
 
     def _configured(self) -> None:
         """Keeps at hand what every request depends on."""

@@ -100,20 +100,22 @@ def run_input(session: Session, size: int = 0) -> None:
 
 def run_request(session: Session, args: list[bytes]) -> None:
     """Has one request pass the gate, and serves the clients blocked on what it changed."""
-    engine = session.engine
-    engine.notifier.running = session
+    engine, notifier = session.engine, session.engine.notifier
+    before, notifier.running = notifier.running, session
     command = session.last_command = engine.commands.look_up(args)
-    if command is not None and engine.notifier.tracking.count:
-        engine.notifier.tracking.forget_surplus(session)
-    if command is None:
-        reject_unknown(session, args)
-    elif engine.conditions.has_fault_rules:
-        engine.rules.run(Request(session, command, args, partial(pass_gate, session, command, args)))
-    else:
-        pass_gate(session, command, args)
-    engine.notifier.running = None
-    if engine.waiting.ready and not engine.conditions.asleep_until:  # else keys may expire first
-        engine.waiting.serve_ready()
+    if command is not None and notifier.tracking.count:
+        notifier.tracking.forget_surplus(session)
+    try:
+        if command is None:
+            reject_unknown(session, args)
+        elif engine.conditions.has_fault_rules:
+            engine.rules.run(Request(session, command, args, partial(pass_gate, session, command, args)))
+        else:
+            pass_gate(session, command, args)
+    finally:
+        notifier.running = before  # the client of a slow script, if this request came in its middle
+    if engine.waiting.ready:
+        engine.serve_ready()
     if session.flags & (MUTE | SKIPS_NEXT | LISTENS | ASKS) and not session.flags & BLOCKED:
         session.end_command()
 

@@ -50,4 +50,4 @@ def run_own(engine: Engine, database: int, requests: Iterable[list[bytes]], now:
             if type(reply) is CommandError:
                 raise ValueError(reply.message.decode(errors="replace"))
     finally:
-        engine.waiting.serve_ready()
+        engine.serve_ready()

@@ -85,7 +85,7 @@ class Timers:
             engine.statistics.start_lap()
             waiting = len(engine.outbox)
             engine.keyspace.expire(waiting + EXPIRED_MEANWHILE if waiting else EXPIRED_AT_ONCE)
-            engine.waiting.serve_ready()
+            engine.serve_ready()
         if engine.conditions.loading is None:
             engine.saves.begin_if_due()
         engine.replication.let_time_pass()

@@ -177,13 +177,17 @@ def as_pop(name: bytes) -> Propagate:
     return lambda done: [[name, done.reply[0]]]
 
 
-def as_pops(names: dict[bytes, bytes]) -> Propagate:
-    """The pop of so many, from the end that the request names."""
+LIST_ENDS: Final = {b"LEFT": b"LPOP", b"RIGHT": b"RPOP"}
+SORTED_SET_ENDS: Final = {b"MIN": b"ZPOPMIN", b"MAX": b"ZPOPMAX"}
+
+
+def as_pops(names: dict[bytes, bytes], count_at: int) -> Propagate:
+    """The pop of so many, from the end that stands behind the keys, whose number is at an index."""
 
     def propagate(done: Done) -> Iterable[list[bytes]]:
         key, popped = done.reply
-        name = next(names[word.upper()] for word in done.args if word.upper() in names)
-        return [[name, key, b"%d" % len(popped)]]
+        end = done.args[count_at + int(done.args[count_at]) + 1]
+        return [[names[end.upper()], key, b"%d" % len(popped)]]
 
     return propagate
 
@@ -311,8 +315,10 @@ PROPAGATED_AS: Final[dict[bytes, Propagate]] = {
     b"brpop": as_pop(b"RPOP"),
     b"bzpopmin": as_pop(b"ZPOPMIN"),
     b"bzpopmax": as_pop(b"ZPOPMAX"),
-    **dict.fromkeys((b"lmpop", b"blmpop"), as_pops({b"LEFT": b"LPOP", b"RIGHT": b"RPOP"})),
-    **dict.fromkeys((b"zmpop", b"bzmpop"), as_pops({b"MIN": b"ZPOPMIN", b"MAX": b"ZPOPMAX"})),
+    b"lmpop": as_pops(LIST_ENDS, 1),
+    b"blmpop": as_pops(LIST_ENDS, 2),
+    b"zmpop": as_pops(SORTED_SET_ENDS, 1),
+    b"bzmpop": as_pops(SORTED_SET_ENDS, 2),
     b"blmove": as_named(b"LMOVE", 5),
     b"brpoplpush": as_named(b"RPOPLPUSH", 3),
     b"xadd": propagate_xadd,

@@ -71,7 +71,7 @@ def replace_data(engine: Engine, snapshot: bytes) -> Generator[None, None, int]:
     )
     engine.libraries.take_over(libraries)
     keyspace.take_over(incoming)
-    engine.waiting.serve_ready()
+    engine.serve_ready()
     if engine.environment.journal is not None:
         engine.environment.journal.begin_again()
     return loaded.position.database % len(keyspace.databases) if loaded.position else 0

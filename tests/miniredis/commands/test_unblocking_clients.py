@@ -10,6 +10,7 @@ import pytest
 from conformance.wire import Hangup, RawConnection
 
 from ...waiting import until
+from ..engine.test_engine import World
 
 BLOCKING = [
     ["BLPOP", "k", "0"],
@@ -230,3 +231,14 @@ def test_info_counts_a_blocking_command_when_it_blocks_and_its_error_when_it_end
     counts = ask("INFO", "errorstats").decode().splitlines()[2:]
     assert [line for line in counts if line] == ([f"errorstat_{error}:count=1"] if error else [])
     assert f"\r\ntotal_error_replies:{int(bool(error))}\r\n" in ask("INFO", "stats").decode()
+
+
+def test_a_client_whose_script_waits_for_its_turn_is_not_unblocked() -> None:
+    world = World()
+    client, other = world.client(), world.client()
+    request = b"EVAL 'return 1' 0\r\n"
+    world.engine.receive_and_leave_scripts(client, request, world.now)  # as a thread that ticks for others
+    assert world.ask(other, f"CLIENT UNBLOCK {client.id} ERROR") == b":0\r\n"
+    world.engine.run_left(client, b"", world.now)
+    replies = world.ask(client, "PING").splitlines()  # this engine runs no scripts
+    assert [each.split(maxsplit=1)[0] for each in replies] == [b"-ERR", b"+PONG"]

@@ -48,9 +48,9 @@ class Bench:
         self.clients.append(RawConnection(*self.address))
         return self.clients[-1]
 
-    def run(self, *words: str) -> None:
+    def run(self, *words: str, client: RawConnection | None = None) -> None:
         """Lets another client run a script, and waits until the server is busy with it."""
-        client = self.client()
+        client = client or self.client()
 
         def ask() -> None:
             with contextlib.suppress(Hangup, OSError):
@@ -108,6 +108,26 @@ def test_a_transaction_is_discarded_while_a_script_runs(bench: Bench) -> None:
     assert ask("EXEC").startswith(b"-EXECABORT Transaction discarded because of: BUSY")
     assert ask("SCRIPT", "KILL") == OK
     assert bench.ended().startswith(KILLED)
+
+
+def test_nothing_comes_between_the_commands_of_a_transaction_with_a_slow_script(bench: Bench) -> None:
+    ask, waiter, client = bench.control.command, bench.client(), bench.client()
+    waiter.send("BLPOP", "q", "0")
+    until(lambda: b"\r\nblocked_clients:1\r\n" in ask("INFO", "clients"), "it waits")
+    assert ask("ACL", "SETUSER", "u", "on", "nopass", "+@all", "~*", "&*") == OK
+    assert client.command("AUTH", "u", "any") == OK
+    slow = (["RPUSH", "q", "v"], ["EVAL", FOR_EVER, "0"], ["DEL", "q"], ["ACL", "DELUSER", "u"])
+    assert client.command("MULTI") == OK
+    assert {client.command(*words) for words in slow} == {b"+QUEUED\r\n"}
+    bench.run("EXEC", client=client)
+    assert ask("GET", "k") == BUSY
+    assert ask("SCRIPT", "KILL") == OK
+    pushed, killed, deleted, ended = bench.ended().removeprefix(b"*4\r\n").splitlines(keepends=True)
+    assert killed.startswith(KILLED)
+    assert (pushed, deleted, ended) == (b":1\r\n", b":1\r\n", b":1\r\n")
+    with pytest.raises(Hangup):  # the user is gone, and heard so before
+        client.reply()
+    assert waiter.is_silent()
 
 
 def test_a_script_that_has_written_is_not_killed(bench: Bench) -> None:

@@ -99,7 +99,7 @@ SERVERS: Final = (
         "serves while a transaction runs",
         "miniredis/engine/call.py",
         "    keep_request(session, args)\n    if hears",
-        "    keep_request(session, args)\n    engine.waiting.serve_ready()\n    if hears",
+        "    keep_request(session, args)\n    engine.serve_ready()\n    if hears",
         ("list.block.after-transaction",),
     ),
     Mutant(
@@ -141,7 +141,7 @@ SERVERS: Final = (
         "miniredis/engine/commands/lists/lists.py",
         "    return push(session.db, args[1], args[2:], RIGHT)\n",
         "    push(session.db, args[1], args[2:], RIGHT)\n"
-        "    session.engine.waiting.serve_ready()\n"
+        "    session.engine.serve_ready()\n"
         "    return len(session.db.lookup_write(args[1], LIST) or ())\n",
         ("list.block.push-reply", "list.block.chain"),
     ),
