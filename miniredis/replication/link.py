@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MasterLink"]
 
 READ_SIZE: Final = 1 << 18
+CUT: Final = "the link is cut"
 CLOSED: Final = "the master has closed the connection"
 
 
@@ -40,10 +41,14 @@ class MasterLink:
 
     Args:
         runner: whose engine may be a replica.
+
+    Attributes:
+        is_cut: there is no way to the master for now.
     """
 
     def __init__(self, runner: TickRunner) -> None:
         self._runner = runner
+        self.is_cut = False
         self._target: tuple[str, int] | None = None
         self._number = 0  # of the connection that is wanted
         self._unsent = bytearray()
@@ -108,10 +113,25 @@ class MasterLink:
         """Ends the connection: the server stops."""
         self._tick(lambda: self._upstream.stop)
 
+    def cut(self) -> None:
+        """Ends the connection, behind what has arrived, until ``mend``; with the lock held."""
+        self.is_cut = True
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        """There is a way to the master again: connects at once."""
+        self.is_cut = False
+        self._tick(lambda: self._upstream.link.connect)
+
     async def _talk(self, target: tuple[str, int], number: int) -> None:
         link = self._upstream.link
         tell = partial(self._tell, number)
         self._has_unsent = trio.Event()
+        if self.is_cut:
+            tell(link.lost, CUT)
+            return
         try:
             stream = await trio.open_tcp_stream(*target)
         except (OSError, UnicodeError) as error:  # UnicodeError: no host can have that name

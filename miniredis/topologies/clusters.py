@@ -21,7 +21,7 @@ from ..engine.replication.failover import UNTIL_IT_IS_OVER
 from ..logs import log
 from ..server import LoopChoice
 from .cluster_nodes import ClusterNode
-from .failure_schedules import FailureSchedule
+from .failure_schedules import ClusterSchedule
 from .server_groups import ServerGroup, check_counts
 from .slot_moves import SlotMove
 
@@ -213,9 +213,9 @@ class Cluster(ServerGroup[ClusterNode]):
         """
         return self._call(self._add)
 
-    def schedule(self, seed: int) -> FailureSchedule:
+    def schedule(self, seed: int) -> ClusterSchedule:
         """Failures that a seed decides: a ``step`` kills or restarts a node, moves slots or fails over."""
-        return FailureSchedule(self, seed)
+        return ClusterSchedule(self, seed)
 
     def reset(self) -> None:
         """Removes every key of every node; slots and roles stay."""

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
+
+import trio
 
 from ..arguments import DirectiveValue
 from ..clock import ClockChoice
 from ..engine import Engine
+from ..engine.protocol.requests import FastParser, RequestParser
+from ..engine.replication.master_session import LONGEST
 from ..engine.replication.upstream import Address
 from ..engine.sentinel_commands import sentinel_table
 from ..engine.sentinels import Event, Peer, Sentinel, Watched, reconfigure
 from ..server import LoopChoice
-from .server_groups import GroupedServer, ServerGroup, check_counts
+from .failure_schedules import SentinelSchedule
+from .server_groups import GLANCE, GroupedServer, ServerGroup, check_counts
 
 if TYPE_CHECKING:
     from typing import Any
 
     import redis
 
+    from ..replication.link import MasterLink
+
 __all__ = ["Sentinels", "WatchedServer", "sentinel"]
+
+NO_WRITES = {b"PING", b"REPLCONF", b"SELECT", b"MULTI", b"EXEC"}
+"""What else replicas are sent."""
 
 DATA_ONLY = {"dir", "appendonly", "appendfsync", "save", "dbfilename", "requirepass", "masterauth"}
 """Directives that sentinels are not given."""
@@ -46,6 +56,21 @@ class WatchedServer(GroupedServer):
         """The same."""
         return self.primary
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is a replica that cannot reach its primary."""
+        return self._link.is_cut
+
+    @property
+    def lags(self) -> bool:
+        """Whether it is a replica that has less than its primary, and can get it."""
+        return not self.is_cut_off and super().lags
+
+    @property
+    def link(self) -> MasterLink:
+        """To its primary."""
+        return self._link
+
 
 class Sentinels(ServerGroup[WatchedServer]):
     """A running primary with replicas and sentinels. ``stop``, or leaving its ``with`` block, stops all.
@@ -57,6 +82,8 @@ class Sentinels(ServerGroup[WatchedServer]):
             their role, or are killed and restarted.
         sentinels: the sentinels.
         name: of the primary, by which clients ask sentinels.
+        lost: the writes that failovers have lost: what the primary had done, as commands in the form that
+            replicas get them, and no replica had that was up.
     """
 
     caller = "sentinel"
@@ -78,6 +105,7 @@ class Sentinels(ServerGroup[WatchedServer]):
         ]
         self.servers, self.sentinels = every[: replicas + 1], every[replicas + 1 :]
         self.name = name
+        self.lost: list[tuple[bytes, ...]] = []
         self._servers = every
         peers = [each.peer for each in self.servers]
         self.watched = Watched(
@@ -136,6 +164,29 @@ class Sentinels(ServerGroup[WatchedServer]):
         self._call(self._fail_over, self.watched.sentinels[0])
         return self.primary
 
+    def cut_off(self, replica: WatchedServer) -> None:
+        """Cuts the link of a replica to its primary: it gets no more of the data than it has now.
+
+        Sentinels and clients still reach it. That ends with ``reconnect``, with the next failover, and when
+        the replica is started again.
+
+        Raises:
+            ValueError: it is no replica that is up, or its primary is down.
+        """
+        primary = replica.primary
+        if primary is None or not (primary.is_up and replica.is_up):
+            raise ValueError(f"{replica!r} is no replica that is up, of a primary that is up")
+        self._call(self._cut_off, replica)
+
+    def reconnect(self, replica: WatchedServer) -> None:
+        """Lets a replica reach its primary again; returns when it has all data."""
+        if replica.is_up and replica.is_cut_off:
+            self._call(self._reconnect, replica)
+
+    def schedule(self, seed: int) -> SentinelSchedule:
+        """Failures that a seed decides: in a ``step`` a server dies, comes back, takes over or is cut off."""
+        return SentinelSchedule(self, seed)
+
     def restart(self, server: WatchedServer) -> None:
         """Starts a server that was killed, at the same port; a former primary is a replica then.
 
@@ -190,6 +241,17 @@ class Sentinels(ServerGroup[WatchedServer]):
         self._follow()
         await self._catch_up()
 
+    async def _cut_off(self, replica: WatchedServer) -> None:
+        await self._catch_up(replica)
+        with self._lock:
+            replica.link.cut()
+        while not replica.runner.engine.replication.upstream.is_down:
+            await trio.sleep(GLANCE)
+
+    async def _reconnect(self, replica: WatchedServer) -> None:
+        replica.link.mend()
+        await self._catch_up(replica)
+
     async def _fail_over(self, leader: Peer) -> None:
         with self._lock:
             self.watched.is_failing_over = False
@@ -197,7 +259,10 @@ class Sentinels(ServerGroup[WatchedServer]):
                 return
             replica = self.watched.good_replicas[0]
             leaders, others = self.watched.events_of_failover(leader, replica)
+            self.lost += missing(self.watched.master, replica)
             self.watched.promote(replica)
+            for server in self.servers:
+                server.link.is_cut = False
             self._follow()
             for each in self.sentinels:
                 if each.is_up:
@@ -218,6 +283,19 @@ class Sentinels(ServerGroup[WatchedServer]):
     def fail_over_soon(self, sentinel: Peer) -> None:
         """A client of a sentinel has asked for a failover."""
         self._token.run_sync_soon(self._nursery.start_soon, self._fail_over, sentinel)
+
+
+def missing(master: Peer, replica: Peer) -> Iterator[tuple[bytes, ...]]:
+    """The writes of a master that a replica does not have."""
+    assert master.replication is not None
+    assert replica.replication is not None
+    history, theirs = master.replication.history, replica.replication.history
+    have = theirs.offset if theirs.name == history.name else 0
+    parser = RequestParser(FastParser(), lambda: LONGEST)
+    parser.feed(history.since(max(have + 1, history.first_kept)))
+    while request := parser.next():
+        if request[0].upper() not in NO_WRITES:
+            yield tuple(request)
 
 
 def sentinel(

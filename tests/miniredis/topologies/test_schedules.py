@@ -1,10 +1,12 @@
-"""Failures of a cluster that a seed decides."""
+"""Failures of a cluster, or of servers behind sentinels, that a seed decides."""
 
 from __future__ import annotations
 
 import pytest
 
 import miniredis
+from miniredis.topologies.failure_schedules import ScheduleStep
+from tests.waiting import until
 
 STEPS = 15
 
@@ -52,3 +54,46 @@ def test_each_shard_keeps_a_node_that_is_up() -> None:
 def test_a_node_that_is_alone_has_no_schedule() -> None:
     with miniredis.cluster(1) as cluster, pytest.raises(ValueError, match="one primary and no replica"):
         cluster.schedule(0).step()
+
+
+def test_failovers_lose_what_no_replica_had_and_say_so(caplog: pytest.LogCaptureFixture) -> None:
+    with miniredis.sentinel(replicas=2, sentinels=1) as servers:
+        first, (kept, other) = servers.primary, servers.replicas
+        with servers.primary.client() as client:
+            client.set("a", 1)
+            servers.cut_off(kept)
+            client.rpush("b", 1, 2)
+            servers.cut_off(other)
+            until(lambda: caplog.text.count("the link is cut") >= 2, "both have tried to connect again")
+            client.set("c", 1, ex=100)
+            client.incr("d")
+        servers.kill(first)
+        assert servers.failover() is other
+        assert [command[:2] for command in servers.lost] == [(b"SET", b"c"), (b"INCRBY", b"d")]
+        servers.restart(first)
+        assert [set(each.dump()) for each in servers.servers] == [{b"a", b"b"}] * 3  # nobody is cut off
+        servers.cut_off(kept)
+        with servers.primary.client() as client:
+            client.set("e", 1)
+        servers.reconnect(kept)
+        assert set(kept.dump()) == {b"a", b"b", b"e"}
+        servers.failover()
+        assert len(servers.lost) == 2
+        with pytest.raises(ValueError, match="no replica that is up"):
+            servers.cut_off(servers.primary)
+
+
+def test_a_schedule_of_sentinels_is_that_of_its_seed_and_ends_with_all_servers() -> None:
+    def steps(seed: int) -> list[ScheduleStep]:
+        with miniredis.sentinel(replicas=2, sentinels=1) as servers:
+            schedule = servers.schedule(seed)
+            done = [schedule.step() for _ in range(STEPS)]
+            schedule.finish()
+            assert all(each.is_up and not each.is_cut_off for each in servers.servers)
+            with servers.primary.client() as client:
+                client.set("k", "v")
+            assert all(each.dump() == {b"k": b"v"} for each in servers.servers)
+            assert {step.what for step in done} == {"kill", "failover", "restart", "cut_off", "reconnect"}
+            return done
+
+    assert steps(1) == steps(1) != steps(2)
