@@ -25,35 +25,11 @@ def numbers(count: int) -> list[bytes]:
     return [b"%d" % number for number in range(count)]
 
 
-@pytest.mark.parametrize("bound", [0, 5, 6, 100])
-def test_many_values_are_put_and_got_in_order(queue: Queue, raw: redis.Redis, bound: int) -> None:
-    queue.create(bound)
-    queue.put_many(numbers(5))
-    invariant(raw)
-    assert raw.get(f"{JOBS}:stats:produced_bytes") == b"5"
-    assert queue.get_many(3) == numbers(5)[:3]
-    invariant(raw)
-    assert queue.get_many(100) == numbers(5)[3:]
-    invariant(raw)
-    assert raw.get(f"{JOBS}:stats:consumed_bytes") == b"5"
-
-
 def test_put_many_without_values_sends_nothing(queue: Queue, raw: redis.Redis) -> None:
     queue.put_many([])
     queue.create()
     queue.put_many(iter(()))
     assert not raw.exists(f"{JOBS}:producer")
-
-
-def test_put_many_waits_for_room_as_often_as_needed(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
-    queue.create(3)
-    put = task(lambda: queue.put_many(numbers(20)))
-    got: list[bytes] = []
-    while len(got) < 20:
-        got += queue.get_many(2)
-    put.result()
-    assert got == numbers(20)
-    invariant(raw)
 
 
 def test_put_many_splits_values_that_do_not_fit_into_one_script(
@@ -123,16 +99,6 @@ def test_a_role_lost_during_put_many_is_an_error_that_says_how_many_were_put(
     assert caught.value.done == 1
     assert raw.lrange(JOBS, 0, -1) == []
     assert raw.llen(f"{JOBS}:producer_free") == 0
-
-
-def test_get_many_waits_for_the_first_value_only(queue: Queue, raw: redis.Redis, task: StartTask) -> None:
-    queue.create()
-    get = task(lambda: queue.get_many(10))
-    waiting(raw)
-    queue.put_many(numbers(3))
-    first = get.result()
-    assert first + (queue.get_many(10) if len(first) < 3 else []) == numbers(3)
-    invariant(raw)
 
 
 def test_an_empty_or_closed_queue_is_an_error_for_get_many_and_put_many(

@@ -26,8 +26,6 @@ from tests.tools.simulation import Simulation, held, operation
 
 from .conftest import JOBS, StartTask, execute, invariant, until, waiting
 
-DEAD = b"host:1:01234567/1/1"
-
 
 class MishapError(Exception):
     """What goes wrong in a block."""
@@ -130,26 +128,6 @@ def test_a_fenced_consumer_does_not_put_back_what_the_next_one_has_acknowledged(
     simulation.run()
     assert isinstance(fenced.results[0], QueueInUseError)
     assert simulation.ask("LRANGE", simulation.keys.queue, 0, -1) == []
-
-
-def dead_consumer(raw: redis.Redis) -> None:
-    raw.rpop(f"{JOBS}:consumer_free")
-    raw.set(f"{JOBS}:consumer", DEAD)
-    raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
-
-
-def test_repair_puts_back_the_message_of_a_dead_consumer(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(2)
-    queue.put_many([b"1", b"2"])
-    dead_consumer(raw)
-    report = queue.repair(force=True)
-    assert report.done == (
-        "put 1 unacknowledged message back into the queue",
-        "freed the consumer role, held by host:1:01234567/1/1",
-    )
-    assert contents(raw) == ([b"1", b"2"], [])
-    invariant(raw)
-    assert str(queue.repair()) == "nothing to repair"
 
 
 def test_a_lost_connection_loses_no_message(queue: Queue, raw: redis.Redis) -> None:

@@ -14,24 +14,7 @@ from pressure.connections.identity import process_in, unmarked
 from pressure.connections.pool import HOLDS
 from pressure.protocol.liveness import connected
 
-from .conftest import DEAD, JOBS, StartTask, invariant, roles_free, take, waiting
-
-
-@pytest.mark.parametrize("role", ["producer", "consumer"])
-@pytest.mark.parametrize("holder", [DEAD, b"somebody else", None])
-def test_repair_with_force_frees_a_role_whoever_holds_it(
-    queue: Queue, raw: redis.Redis, role: str, holder: bytes | None
-) -> None:
-    queue.create(2)
-    take(raw, role, holder)
-    report = queue.repair(force=True)
-    assert len(report.done) == 1
-    assert f"freed the {role} role" in report.done[0]
-    assert holder is None or holder.decode() in str(report)
-    assert report.left == ()
-    invariant(raw)
-    queue.put(b"v")
-    assert queue.get() == b"v"
+from .conftest import JOBS, StartTask, invariant, roles_free, waiting
 
 
 def test_a_healthy_queue_needs_no_repair(queue: Queue, raw: redis.Redis) -> None:
@@ -101,16 +84,6 @@ def test_repair_reports_a_malformed_bound_and_leaves_no_key_watched(queue: Queue
     assert queue.stats().bound == 2  # by a transaction on the same connection, which a watched key would end
 
 
-def test_repair_reduces_several_tokens_to_one(queue: Queue, raw: redis.Redis) -> None:
-    """What a client leaves that may push and not trim; then a queue would take one more than its bound."""
-    queue.create(2)
-    queue.put(b"a")
-    raw.lpush("__pressure__:jobs:not_full", 0)
-    assert queue.repair().done == ("reduced :not_full from 2 elements to one",)
-    assert raw.llen("__pressure__:jobs:not_full") == 1
-    assert queue.repair().done == ()
-
-
 def test_one_role_can_be_freed_and_the_other_left(queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     for role in ("producer", "consumer"):
@@ -121,49 +94,11 @@ def test_one_role_can_be_freed_and_the_other_left(queue: Queue, raw: redis.Redis
         queue.repair(role="reader")
 
 
-def test_repair_restores_a_lost_token_and_a_lost_mark(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(1)
-    queue.shutdown()
-    take(raw, "producer")
-    raw.delete(f"{JOBS}:not_full")
-    raw.rpop(f"{JOBS}:closed")
-    raw.lpush(f"{JOBS}:consumer_free", 0, 0)
-    report = queue.repair(force=True)
-    assert len(report.done) == 4
-    invariant(raw)
-
-
-def test_repair_does_not_give_room_to_a_full_queue(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(1)
-    queue.put(b"v")
-    take(raw, "producer")
-    queue.repair(force=True)
-    invariant(raw)
-
-
 def test_repair_finishes_an_interrupted_create(queue: Queue, raw: redis.Redis) -> None:
     raw.setnx(f"{JOBS}:bound", 2)
     queue.repair(force=True)
     invariant(raw)
     queue.put(b"v")
-
-
-def test_repair_finishes_an_interrupted_delete(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(2)
-    queue.put(b"v")
-    raw.delete(f"{JOBS}:bound", f"{JOBS}:producer", f"{JOBS}:producer_free")
-    report = queue.repair(force=True)
-    assert report.done == ("finished a delete that was interrupted",)
-    assert raw.keys() == []
-
-
-def test_repair_does_not_finish_a_delete_while_a_holder_may_be_alive(queue: Queue, raw: redis.Redis) -> None:
-    queue.create(2)
-    take(raw, "consumer", b"somebody")
-    raw.delete(f"{JOBS}:bound")
-    report = queue.repair()
-    assert "did not finish the delete" in report.left[-1]
-    assert raw.keys() != []
 
 
 def test_a_live_holder_whose_role_was_freed_by_force_does_not_free_it_again(
