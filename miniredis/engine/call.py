@@ -148,7 +148,7 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
         return True
     session.parser.ready.extend(rest)
     if ready:  # a stream that it met had expired, for which others wait
-        engine.waiting.serve_ready()
+        engine.serve_ready()
     if session.outgoing:
         engine.outbox[session] = None
     return False
