@@ -176,7 +176,11 @@ class AppendOnlyFile:
                 raise
             self._write_error = error
         if policy == "everysec" or self._write_error is not None:
-            self._syncer.ask(self._written)  # after a failure, so that ``when_synced`` ends a tick: it writes
+            self.wake()  # after a failure, too: the tick writes
+
+    def wake(self) -> None:
+        """Has the thread call ``when_synced`` within a second, so that a tick ends though no client comes."""
+        self._syncer.ask(self._written)
 
     def _is_slow(self) -> bool:
         """Whether a write would wait for the disk, and can come a little later."""

@@ -153,6 +153,8 @@ class Journal:
         self._append(effects)
         if not self._increments.file.pending and self._must_rewrite and self._rewriting.may_begin:
             self._begin_rewriting()
+        if self._rewriting.has_failed and self._lacks_base:
+            self._increments.file.wake()  # for the tick in which it is tried again
 
     def _append(self, effects: bytes) -> None:
         file = self._increments.file
@@ -213,13 +215,14 @@ class Journal:
     def _must_rewrite(self) -> bool:
         rewriting = self._rewriting
         return rewriting.is_asked_for or (
-            (
-                self._increments.awaits_base
-                or (self._increments.may_lack_something and self._increments.file.error is None)
-                or rewriting.has_grown(self.size, self.base_size)
-            )
-            and rewriting.may_retry
+            (self._lacks_base or rewriting.has_grown(self.size, self.base_size)) and rewriting.may_retry
         )
+
+    @property
+    def _lacks_base(self) -> bool:
+        """Whether a start would not find all, so that a base is to be written, also if no client comes."""
+        increments = self._increments
+        return increments.awaits_base or (increments.may_lack_something and increments.file.error is None)
 
     def _begin_rewriting(self) -> bool:
         """Whether that has succeeded."""

@@ -131,6 +131,11 @@ class Rewriting:
         self._log.error("cannot rewrite the append-only file: %s", reason)
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the last one failed."""
+        return self._statistics.has_failed
+
+    @property
     def may_retry(self) -> bool:
         """Whether no failure was a moment ago."""
         return Machine.monotonic() >= self._not_before

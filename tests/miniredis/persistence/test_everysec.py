@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from miniredis.persistence import append_only
+from miniredis.persistence import append_only, rewriting
 from miniredis.persistence.append_only import AppendOnlyFile
 
 from ...waiting import until
@@ -120,12 +120,13 @@ class HeldTime:
 
     def advance(self, seconds: float, server: Server) -> None:
         """Returns when the thread has done all that is due."""
-        self.now += seconds
-        syncer: Any = server.journal._increments.file._syncer
-        if syncer._thread is not None:
-            with syncer._change:
-                syncer._change.notify_all()
-            until(syncer._change.is_waiting, "the thread waits for a later time")
+        for passed in (0, seconds):  # first it begins to wait for what it was asked for
+            self.now += passed
+            syncer: Any = server.journal._increments.file._syncer
+            if syncer._thread is not None:
+                with syncer._change:
+                    syncer._change.notify_all()
+                until(syncer._change.is_waiting, "the thread waits for a later time")
 
 
 class HeldCondition(threading.Condition):
@@ -170,6 +171,27 @@ def test_a_write_that_failed_is_tried_again_each_second_though_no_client_comes(
     server.tick()
     time.advance(2, server)
     assert not server.later, "nothing is left to do"
+    server.journal.close()
+
+
+def test_a_base_that_could_not_be_written_is_tried_again_though_no_client_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    time, disk = HeldTime(monkeypatch), MemoryDisk()
+    monkeypatch.setattr(rewriting, "Machine", SimpleNamespace(monotonic=lambda: time.now))
+    monkeypatch.setattr(rewriting, "PAUSE", 3.0)
+    server = Server(disk, appendfsync="no")
+    server.ask("RPUSH", "l", 1)
+    disk.plan = failing("sync")
+    server.ask("BGREWRITEAOF")
+    disk.plan = works
+    time.advance(1, server)
+    while server.later:
+        server.tick()
+        time.advance(1, server)
+    disk.lose_power(1)
+    assert elements(disk) == [1]
+    assert time.now < 6, "then nothing is left to do"
     server.journal.close()
 
 
