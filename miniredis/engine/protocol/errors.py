@@ -251,6 +251,7 @@ LAST_IN_XREADGROUP = (
     b"consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return "
     b"an empty result set."
 )
+PLUS_IN_GROUP = LAST_IN_XREADGROUP.replace(b"$", b"+")
 MISSING_GROUP = b"ERR Missing GROUP option for XREADGROUP"
 STREAM_GONE = b"UNBLOCKED the stream key no longer exists"
 GROUP_GONE = b"NOGROUP the consumer group this client was blocked on no longer exists"

@@ -27,9 +27,11 @@ from ..keyspace.keyspace import TYPE_NAMES
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol.errors import (
     ARGUMENTS_SHOWN,
+    INVALID_STREAM_ID,
     NO_MATCHING_SCRIPT,
     NO_PLACE,
     NOT_A_SCORE_RANGE,
+    PLUS_IN_GROUP,
     SYNTAX,
     TIMEOUT_NEGATIVE,
     TIMEOUT_OUT_OF_RANGE,
@@ -280,6 +282,11 @@ for versions, name, ids in (
 ):
     reworded(versions, name, {TIMEOUT_NEGATIVE: block_timeout, UNBALANCED_STREAMS: unbalanced(ids)})
 reworded("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {NO_PLACE: lambda args: no_member(args[2])})
+reworded(
+    "7.4+ valkey-8.1+",
+    "xreadgroup",
+    {INVALID_STREAM_ID: lambda args: PLUS_IN_GROUP if b"+" in args[4:] else INVALID_STREAM_ID},
+)
 reworded("valkey-8.1+", "wait", {WAIT_ON_REPLICA: always(WAIT_ON_VALKEY_REPLICA)})
 reworded("valkey-8.1+", "evalsha evalsha_ro", {NO_SCRIPT: always(NO_MATCHING_SCRIPT)})
 for name, word in (("mset", b"MSET"), ("msetnx", b"MSET"), ("xadd", b"XADD")):

@@ -528,6 +528,22 @@ def test_xread_waits_on_for_what_is_trimmed_at_once_since_7_2() -> None:
         assert (b"2-1" in reader.take_output()) == (not woken)
 
 
+def test_xread_takes_the_place_before_the_last_entry_since_7_4() -> None:
+    for version, told in (
+        ("7.2", "-ERR Invalid stream ID specified as stream command argument"),
+        ("7.4", [["s", [["2-0", ["f", "w"]]]]]),
+    ):
+        with miniredis.start(version=version) as server:
+            client = RawClient((server.host, server.port))
+            for request in ("XADD s 1-0 f v", "XADD s 2-0 f w", "XADD s 3-0 f x", "XDEL s 3-0"):
+                ask(client, request)
+            assert ask(client, "XREAD COUNT 5 STREAMS s none + 0") == told
+            if version == "7.4":
+                assert ask(client, "XREAD STREAMS none +") is None
+                assert "The + ID is meaningless" in ask(client, "XREADGROUP GROUP g c STREAMS s +")
+            client.close()
+
+
 IN_POLYGON: Final = {
     "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15 40": ["Catania"],
     "GEOSEARCH g BYPOLYGON 3 12 36 18 36 15 40 WITHDIST": [["Catania", "17761.0482"]],

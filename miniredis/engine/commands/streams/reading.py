@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -115,7 +116,35 @@ def unless_empty(serve: Callable[..., Reply]) -> Callable[..., Reply]:
     return with_entries
 
 
+def from_the_last(handler: Handler, place: Callable[[Stream], int]) -> Handler:
+    """XREAD, which since 7.4 takes ``+`` for the place before the last entry."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if b"+" not in args:
+            return handler(session, args)
+        keys = read_options(session, args, OPTIONS_OF_XREAD).keys
+        ids = args[-len(keys) :]
+        for at, key in enumerate(keys):
+            if ids[at] == b"+":
+                stream = session.db.lookup_read(key, STREAM)
+                ids[at] = id_text(place(stream)) if stream is not None else b"0"
+        return handler(session, [*args[: -len(keys)], *ids])
+
+    return run
+
+
+def before_last(stream: Stream) -> int:
+    return stream.top - 1 if stream.top else stream.last
+
+
+def before_last_id(stream: Stream) -> int:
+    """The same in Valkey, where the last entry may be gone."""
+    return max(stream.last - 1, 0)
+
+
 wrap_in_versions("7.2+", "xread", stays_without_entries)
+for versions, place in (("7.4+", before_last), ("valkey-8.1+", before_last_id)):
+    wrap_in_versions(versions, "xread", partial(from_the_last, place=place))
 
 
 def read_place(text: bytes, stream: Stream | None) -> int:
