@@ -535,7 +535,13 @@ def test_xread_takes_the_place_before_the_last_entry_since_7_4() -> None:
     ):
         with miniredis.start(version=version) as server:
             client = RawClient((server.host, server.port))
-            for request in ("XADD s 1-0 f v", "XADD s 2-0 f w", "XADD s 3-0 f x", "XDEL s 3-0"):
+            for request in (
+                "XADD s 1-0 f v",
+                "XADD s 2-0 f w",
+                "XADD s 3-0 f x",
+                "XDEL s 3-0",
+                "XGROUP CREATE s g 0",
+            ):
                 ask(client, request)
             assert ask(client, "XREAD COUNT 5 STREAMS s none + 0") == told
             if version == "7.4":
