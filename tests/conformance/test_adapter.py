@@ -35,7 +35,6 @@ pytestmark = pytest.mark.usefixtures("forked")
 OURS = Adapter(f"{sys.executable} -m conformance.clients.adapter")
 
 FEW = (
-    "broker.environment",
     "put.pushes-left",
     "get.wakes-at-close",
     "decided.wait-closed",
