@@ -518,6 +518,7 @@ def not_allowed(command: bytes, directive: str) -> bytes:
 
 
 # The server
+LOG_TYPE = b"ERR type should be one of the following: slow, large-request, large-reply"
 LOADING = b"LOADING Redis is loading the dataset in memory"
 NO_SHUTDOWN_NOW = b"ERR Errors trying to SHUTDOWN. Check logs."
 NO_SHUTDOWN = b"ERR No shutdown in progress."

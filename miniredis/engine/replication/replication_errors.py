@@ -18,8 +18,6 @@ WAIT_ON_REPLICA = (
     b"propagated."
 )
 
-LOG_TYPE = b"ERR type should be one of the following: slow, large-request, large-reply"
-
 
 WAIT_ON_VALKEY_REPLICA = (
     b"ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be "

@@ -11,7 +11,6 @@ from ...numbers.numbers import MAX, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
-from ...replication import replication_errors
 from .watching import ADMIN, slowlog_get, slowlog_len, slowlog_reset
 
 TYPE: Final = "type(SLOW|LARGE-REQUEST|LARGE-REPLY)"
@@ -23,7 +22,7 @@ container("COMMANDLOG", -2, module=__name__, summary="Shows and empties the logs
 def is_slow(word: bytes) -> bool:
     """Whether the slow log is meant; the others are empty, as if their directives were -1."""
     if word.lower() not in {b"slow", b"large-request", b"large-reply"}:
-        raise CommandError(replication_errors.LOG_TYPE)
+        raise CommandError(errors.LOG_TYPE)
     return word.lower() == b"slow"
 
 
