@@ -110,6 +110,10 @@ class Increments:
         if path is not None and self._disk.exists(path):
             self._disk.remove(path)
 
+    def need_base(self) -> None:
+        """What is written from now on follows data that the files do not have; a base puts that right."""
+        self._one_lacks_something = True
+
     def _begin_named(self, old: AppendOnlyFile) -> None:
         old.sync()  # only the last file may be torn
         manifest = self._files.with_increment(self._files.manifest)

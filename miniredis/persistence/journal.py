@@ -173,6 +173,7 @@ class Journal:
         try:
             self._increments.begin_next(self._engine.recording.name_database, is_of_new_data=True)
         except OSError as error:
+            self._increments.need_base()
             self._rewriting.fail(error)
 
     def reload(self) -> bool:

@@ -16,6 +16,7 @@ import pytest
 from conformance.wire import encode
 from miniredis import Config, DamagedFileError, Engine
 from miniredis.engine import Instant
+from miniredis.engine.keyspace.keyspace import Keyspace
 from miniredis.engine.rdb.reader import FileReader
 from miniredis.logs import ServerLog
 from miniredis.persistence import journal, rewriting
@@ -297,6 +298,22 @@ def test_what_a_failed_sync_has_lost_is_written_anew_until_that_succeeds(
     server.journal.close()
     disk.lose_power(1)
     assert elements(disk) == [1]
+
+
+def test_data_that_replaced_all_others_are_kept_although_the_disk_was_full_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rewriting, "PAUSE", 0.0)
+    disk = MemoryDisk()
+    server = Server(disk)
+    server.ask("RPUSH", "l", 1)
+    server.engine.keyspace.take_over(Keyspace(16))  # as the snapshot of a master does
+    disk.plan = failing("create")
+    server.journal.begin_again()
+    disk.plan = works
+    server.ask("RPUSH", "l", 2)
+    server.journal.close()
+    assert elements(disk) == [2]
 
 
 # Rewriting
