@@ -100,9 +100,7 @@ def probe(ctx: Context) -> Operation[Probe]:
     return Probe(bound, count, free, holder, names)
 
 
-def names_of(
-    ctx: Context, clients: Reply, holders: Iterable[bytes | None]
-) -> Operation[frozenset[bytes] | None]:
+def names_of(ctx: Context, clients: Reply, holders: Iterable[Reply]) -> Operation[frozenset[bytes] | None]:
     """The names of the open connections, those of these holders among them; None if they are not known.
 
     In a cluster, a slot can move while a client holds a role. The client's connection stays at the other node
@@ -111,10 +109,10 @@ def names_of(
     Args:
         ctx: The context.
         clients: The reply to CLIENT LIST.
-        holders: The values of the holder keys of roles that are taken.
+        holders: The replies with the values of the holder keys of roles that are taken.
     """
     names = connected(clients)
-    wanted = {connection_in(holder) for holder in holders if holder is not None} - {None}
+    wanted = {connection_in(holder) for holder in holders if isinstance(holder, bytes)} - {None}
     if names is None or not ctx.server.in_cluster or wanted <= names:
         return names
     (nodes,) = yield Batch(((b"CLUSTER", b"NODES"),))
