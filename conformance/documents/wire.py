@@ -218,9 +218,13 @@ def bytes_of(env: Environment, part: bytes) -> list[bytes]:
 
 @check("wire.server")
 def passwords_differ(env: Environment) -> None:
+    """In each of their digits: no digit is the same in all of forty."""
     server = env.connect()
-    some = {server.command("ACL", "GENPASS", *bits) for bits in ((), (), ("256",), ("256",))}
-    expect(len(some), 4, f"different passwords of 256 bits of four: {some}")
+    some = [decoded(server.command("ACL", "GENPASS")) for _ in range(40)]
+    alike = [place for place, digits in enumerate(zip(*some, strict=True)) if len(set(digits)) == 1]
+    expect(
+        alike, [], f"places of digits that are the same in all of {len(some)} passwords such as {some[0]!r}"
+    )
 
 
 ENDS: Final = (("l", "0"), ("text", "0"), ("l", "0.01"))
@@ -306,6 +310,47 @@ def walks_meet_everything(env: Environment) -> None:
         for place in (1, 2, 300):
             same = (server.command("SCAN", f"{place - wrap}") for wrap in (0, 1 << 64))
             expect(len(set(same)), 1, f"replies to SCAN {place} and to the same number below 0")
+
+
+MOVES: Final[tuple[tuple[tuple[str, ...], bytes], ...]] = (
+    (("a", "0", "0", "AUTH", "wrong"), b"-ERR Target instance replied with error: WRONGPASS invalid username-password pair or user is disabled.\r\n"),
+    (("a", "0", "0"), b"-ERR Target instance replied with error: NOAUTH Authentication required.\r\n"),
+    (("none", "0", "0", "AUTH", "secret"), b"+NOKEY\r\n"),
+    (("a", "0", "0", "COPY", "AUTH", "secret"), b"+OK\r\n"),
+    (("a", "0", "0", "AUTH", "secret"), b"-ERR Target instance replied with error: BUSYKEY Target key name already exists.\r\n"),
+    (("a", "0", "0", "REPLACE", "AUTH2", "default", "secret"), b"+OK\r\n"),
+    (("", "1", "0", "AUTH", "secret", "KEYS", "b", "none", "c"), b"+OK\r\n"),
+)  # fmt: skip
+"""What follows host and port in MIGRATE, and its reply, one after the other."""
+
+
+@check("wire.keys")
+def keys_move_to_another_server(env: Environment) -> None:
+    """From one of its own to another one, which has a password; no log tells it."""
+    anew = env.address.another
+    assert anew is not None
+    with (
+        anew() as here,
+        anew() as there,
+        Environment(here, env.client) as own,
+        Environment(there, env.client) as other,
+    ):
+        source, target = own.connect(), other.connect()
+        source.command("MSET", "a", "1", "b", "2", "c", "3")
+        source.command("PEXPIRE", "b", "100000")
+        source.command("CONFIG", "SET", "slowlog-log-slower-than", "0")
+        target.command("CONFIG", "SET", "requirepass", "secret")
+        target.command("AUTH", "secret")
+        for words, wanted in MOVES:
+            expect(source.command("MIGRATE", there.host, str(there.port), *words), wanted, f"MIGRATE {words}")
+            logged = source.command("SLOWLOG", "GET", "1")
+            expect(b"secret" in logged or b"wrong" in logged, False, f"whether {logged!r} tells a password")
+        expect(source.command("DBSIZE"), b":0\r\n", "keys that are left")
+        target.command("SELECT", "1")
+        expect(target.command("MGET", "b", "c"), b"*2\r\n$1\r\n2\r\n$1\r\n3\r\n", "keys that have come")
+        left = decoded(target.command("PTTL", "b"))
+        expect(0 < left <= 100_000, True, f"{left} ms are left of 100 s")
+        target.command("CONFIG", "SET", "requirepass", "")
 
 
 WAITS: Final = (

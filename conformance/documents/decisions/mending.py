@@ -29,6 +29,7 @@ from ..state import (
     text,
 )
 from . import HOLD, RECEIVE, decided, ours
+from .attempts import looks
 from .moments import begin_delete
 
 INTERVAL: Final = 0.05
@@ -317,6 +318,7 @@ def spares_what_is_created_meanwhile(env: Environment) -> None:
             new = contents(env)
             seen = [new.get(suffix) for suffix in ("", ":bound", ":closed")]
             expect(seen, [[b"new"], b"3", None], f"a queue that was created at message {moment} of a repair")
+            expect(looks(env, queue), True, "whether a look is told after it, whatever it has watched")
             queue.delete()
 
 

@@ -193,6 +193,15 @@ def pops_by_priority(env: Environment) -> None:
     found = first.pop(5, "KEYS", 1, second.key)
     names = [each.key.encode() for each in (first, second)]
     expect(found, [[names[0], early, b"early"], [names[1], late, b"late"]], "what is popped of two")
+    first.ask("PUSH", "more")
+    second.ask("PUSH", "stays")
+    watcher = env.connect()
+    watcher.command("WATCH", second.key)
+    first.pop(1, "KEYS", 1, second.key)
+    watcher.command("MULTI")
+    expect(
+        watcher.command("EXEC"), b"*0\r\n", "a transaction that watches a queue of which nothing is popped"
+    )
 
 
 @check("mq.pop.keys")

@@ -49,6 +49,10 @@ BEYOND: Final = {
     "miniredis/engine/commands/hashes/field_expiry.py": _VERSION,
     "miniredis/engine/commands/hashes/valkey_fields.py": _VERSION,
     "miniredis/engine/commands/strings/valkey_strings.py": _VERSION,
+    "miniredis/engine/commands/strings/stralgo.py": _VERSION,
+    "miniredis/engine/commands/scripting/valkey_scripts.py": _VERSION,
+    "miniredis/engine/commands/replication/waitaof.py": _VERSION,
+    "miniredis/engine/commands/connections/newer_clients.py": _VERSION,
 }
 """By file, why the suite is not asked about its mutants."""
 
@@ -151,6 +155,7 @@ BEYOND_LINES: Final = {
         'check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))',
     ): _CLUSTER,
     ("miniredis/engine/protocol/requests.py", "lines = len(requests) + 2 * sum(map(len, requests))"): _DISK,
+    ("miniredis/engine/commands/__init__.py", "load(IN_OTHER_VERSIONS)"): _VERSION,
     ("miniredis/engine/commands/strings/lcs.py", "LONGEST: Final = (1 << 32) - 2"): _HUGE,
     ("miniredis/engine/commands/server/memory.py", "SAMPLES: Final = 5"): _ESTIMATE,
     (

@@ -1,4 +1,4 @@
-"""Mutants written from the documents alone, without a look at the suite.
+"""Mutants written from the documents alone, without a look at the suite, and generated ones that went free once.
 
 Which clause convicts each was seen later; two of them, and the order of waiters for several keys, needed a sharper one.
 """
@@ -149,5 +149,21 @@ UNSEEN: Final = (
            ("decided.closed-first",)),
     Mutant("reads no REDIS_DB", "pressure/connections/arguments.py", 'environ.get("REDIS_DB")', "None",
            ("broker.environment",)),
+    Mutant("a finished delete goes on watching", LIFECYCLE,
+           "        if exists:\n            yield Batch(((b\"UNWATCH\",),))\n            return False",
+           "        if exists:\n            return False", ("decided.repair-corrects",)),
+    Mutant("touches a queue of which it pops nothing", "miniredis/engine/commands/rqueues/pops.py",
+           "len(popped) < wanted.count:", "len(popped) <= wanted.count:", ("mq.pop.keys",)),
+    Mutant("takes an end for a key, too", LISTS, "args[at + 1 : at + 1 + number], args", "args[at + 1 : at + 2 + number], args",
+           ("recorded.list-elements",)),
+    Mutant("makes passwords that begin with zeros", "miniredis/engine/commands/server/acl.py",
+           "getrandbits(4 * digits)", "getrandbits(3 * digits)", ("wire.server",)),
+    Mutant("counts no library that is deleted", "miniredis/engine/commands/scripting/functions.py",
+           "    session.engine.libraries.delete(args[2])\n    session.engine.keyspace.changes += 1\n",
+           "    session.engine.libraries.delete(args[2])\n", ("recorded.changes",)),
+    Mutant("MIGRATE reads no reply to AUTH", "miniredis/engine/commands/keys/migration.py",
+           "range(2 if options.credentials else 1)", "range(1)", ("wire.keys",)),
+    Mutant("MIGRATE tells the slow log a password", "miniredis/engine/commands/keys/migration.py",
+           "            args[at + 1 : at + 1 + operands] = [REDACTED] * operands\n", "", ("wire.keys",)),
 )  # fmt: skip
-"""Three dozen, of servers and of clients."""
+"""Some dozens, of servers and of clients."""
