@@ -319,6 +319,7 @@ MOVES: Final[tuple[tuple[tuple[str, ...], bytes], ...]] = (
     (("a", "0", "0", "COPY", "AUTH", "secret"), b"+OK\r\n"),
     (("a", "0", "0", "AUTH", "secret"), b"-ERR Target instance replied with error: BUSYKEY Target key name already exists.\r\n"),
     (("a", "0", "0", "REPLACE", "AUTH2", "default", "secret"), b"+OK\r\n"),
+    (("b", "1", "0", "AUTH", "secret", "KEYS", "b", "c"), b"-ERR When using MIGRATE KEYS option, the key argument must be set to the empty string\r\n"),
     (("", "1", "0", "AUTH", "secret", "KEYS", "b", "none", "c"), b"+OK\r\n"),
 )  # fmt: skip
 """What follows host and port in MIGRATE, and its reply, one after the other."""

@@ -104,3 +104,17 @@ def test_outdated_deadlines_are_dropped_when_they_are_too_many(waiting: Waiting,
         assert len(waiting.deadlines) == kept
         assert waiting.next_deadline() == 0
     assert kept < 1000
+
+
+def test_who_still_waits_when_outdated_deadlines_are_dropped_ends_in_order(waiting: Waiting) -> None:
+    """Whatever the order of the deadlines that are left."""
+    waiters = [waiter(0, b"k", deadline=number * 7919 % 3001) for number in range(3001)]
+    for each in waiters:
+        waiting.add(each)
+    for each in waiters[::2]:
+        waiting.remove(each)
+    for each in waiters[1::4]:
+        waiting.remove(each)
+    assert len(waiting.deadlines) < 2000
+    ended = [each.deadline for each in waiting.timed_out(3001)]
+    assert ended == sorted(each.deadline or 0 for each in waiters[3::4])

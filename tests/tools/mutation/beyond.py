@@ -29,6 +29,9 @@ _ESTIMATE: Final = "it is an estimate of a server's own overhead"
 _FREES: Final = "it frees a few bytes, and a clause has connections"
 _HUGE: Final = "it takes a value of four gigabytes"
 _CROWD: Final = "it takes a hundred clients, each of which changes a key between two messages of another"
+_THOUSAND: Final = (
+    "it takes a thousand waits that are served while others wait, and within the shortest of their times"
+)
 _MODULE: Final = "no document says what COMMAND INFO tells of MQ.POP, which has such keys alone"
 _PROCESS: Final = "it depends on how much memory the server's process has"
 
@@ -126,6 +129,7 @@ BEYOND_LINES: Final = {
         )
     },
     ("miniredis/engine/clients/waiting.py", "return tuple(self._blocked)"): _INSIDE,
+    ("miniredis/engine/clients/waiting.py", "heapq.heapify(self.deadlines)"): _THOUSAND,
     (
         "miniredis/engine/commands/connections/pubsub.py",
         "session.engine.cluster.publish(args[1], args[2])",

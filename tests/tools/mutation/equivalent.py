@@ -280,6 +280,7 @@ EQUIVALENT: Final = (
     Equivalent("miniredis/engine/commands/keys/expiring.py", "return when if when < 0 else (when + 500) // 1000", ("return when if when <= 0 else (when + 500) // 1000",), "0 milliseconds are 0 seconds"),
     Equivalent(SCRIPTS, "answer = yield from _begin(ctx, hold, deadline, 1, reliable=True)", ("answer = yield from _begin(ctx, hold, deadline, 2, reliable=True)",), "a reliable get moves one message, whatever the number"),
     Equivalent("miniredis/engine/commands/geo/search.py", "reply.append(int(found.score) if MIN <= found.score <= MAX else MIN)", ("reply.append(int(found.score) if MIN < found.score <= MAX else MIN)",), "the least score is the least number, too"),
+    Equivalent("miniredis/engine/commands/geo/options.py", "count: int = 0", ("count: int = -1",), "a slice that ends before it begins is as empty as one that ends where it begins"),
     Equivalent("miniredis/engine/commands/drawing.py", "if count >= 0:", ("if count > 0:",), "no members are drawn either way"),
     Equivalent("miniredis/engine/commands/server/modules.py", 'raise CommandError(errors.not_allowed(b"module", DIRECTIVE))', ("pass",), "the directive has the request refused before"),
 )  # fmt: skip
