@@ -60,6 +60,8 @@ MODULES: Final = (
     "recorded.large_requests",
     "histories",
     "wire",
+    "wire.told",
+    "wire.seldom",
 )
 """The modules that declare clauses, in the order in which the clauses are told."""
 

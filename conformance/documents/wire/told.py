@@ -1,0 +1,238 @@
+"""What a server tells of commands, of clients, of itself and of what it has done, beside a Redis 7.0."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ...judging.environment import Environment, expect
+from ...targets import embedded, real_redis
+from ...wire import RawConnection
+from ..model import Clause
+from ..registry import check, declare
+from . import decoded, reference_of
+
+declare(
+    Clause(
+        "wire.commands", ("wire",), "Redis 7.0.15", "decided",
+        "COMMAND INFO and COMMAND DOCS tell the same of a command: arity, flags, keys, groups, version, arguments.",
+        ("redis-7.0", "reference"),
+    )
+)  # fmt: skip
+
+
+@check("wire.commands")
+def tells_of_commands(env: Environment) -> None:
+    """Of all that both servers know; texts are each one's own, and the order of names is nobody's."""
+    with (
+        (real_redis if env.address.in_process else embedded)() as address,
+        Environment(address, env.client) as other,
+    ):
+        judged, reference = env.connect(), other.connect()
+        names = (set(decoded(each.command("COMMAND", "LIST"))) for each in (judged, reference))
+        both = set.intersection(*names)
+        for category in sorted(decoded(reference.command("ACL", "CAT"))):
+            here, there = (decoded(each.command("ACL", "CAT", category)) for each in (judged, reference))
+            expect(both.intersection(here), both.intersection(there), f"commands of @{category.decode()}")
+        for name in sorted(both):
+            what = f"what is told of {name.decode()}, beside {reference_of(env)}"
+            expect(told_of(judged, name, both), told_of(reference, name, both), what)
+
+
+def told_of(server: RawConnection, name: bytes, both: set[bytes]) -> list[object]:
+    """What COMMAND INFO tells of a command, and COMMAND DOCS, but for texts; the first line of its help, if any."""
+    (info,) = decoded(server.command("COMMAND", "INFO", name))
+    words = iter(decoded(server.command("COMMAND", "DOCS", name))[1])
+    docs = dict(zip(words, words, strict=True))
+    help_ = info[9:10] and any(each[0].endswith(b"|help") for each in info[9])
+    return [
+        *info[:9],
+        *(docs.get(each) for each in (b"since", b"group", b"arguments", b"doc_flags", b"deprecated_since")),
+        sorted(both.intersection((docs.get(b"subcommands") or ())[::2])),
+        server.command(name, "HELP").split(b"\r\n")[1] if help_ else b"",
+    ]
+
+
+ALIKE: Final = (
+    ("MEMORY", "STATS"), ("SET", "k", "v", "EX", "100"), ("MEMORY", "STATS"), ("LATENCY", "HISTOGRAM", "set"),
+    ("CLIENT", "GETNAME"), ("LATENCY", "HISTOGRAM", "get", "set", "client|getname", "none"),
+    ("LATENCY", "HISTOGRAM", "client"), ("LATENCY", "GRAPH", "command"),
+    ("CONFIG", "SET", "latency-monitor-threshold", "90"), ("DEBUG", "SLEEP", "0.1"),
+    ("CONFIG", "SET", "latency-monitor-threshold", "0"), ("LATENCY", "LATEST"),
+    ("LATENCY", "HISTORY", "command"), ("LATENCY", "GRAPH", "command"), ("LATENCY", "RESET", "command"),
+    ("CONFIG", "SET", "slowlog-log-slower-than", "0"), ("CONFIG", "SET", "masterauth", "secret"), ("AUTH", "ann", "secret"),
+    ("ACL", "SETUSER", "ann", "on", ">secret"), ("ACL", "GETUSER", "none"), ("ACL", "DELUSER", "none", "ann"),
+    ("HELLO", "3", "AUTH", "ann", "secret"), ("AUTH", "ann", "wrong"), ("ACL", "LOG"), ("ACL", "LOG", "RESET"), ("SET", "k", "v" * 200), ("RPUSH", "l", *"abcdefghijklmnopqrstuvwxyzabcdefghi"),
+    ("SLOWLOG", "GET", "9"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "GET"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
+    ("CONFIG", "SET", "slowlog-log-slower-than", "10000"), ("ACL", "GENPASS"), *(("ACL", "GENPASS", bits) for bits in ("0", "32", "33", "36", "37", "4096", "4097")),
+)  # fmt: skip
+"""Requests whose replies are alike but for numbers: sizes, times and secrets."""
+
+
+MONITORED: Final = (
+    ("SET", "k", 'a\r\n\t"\\\x00\xe9'), ("GET", "k"), ("INCR", "k"), ("CLIENT", "SETNAME", "ann"), ("PING",), ("LPUSH", "l", "a", ""),
+    ("FUNCTION", "LOAD", "none"), ("EVAL", "return 1", "0"), ("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"),
+    ("SORT", "l"), ("BLPOP", "l", "1"),
+)  # fmt: skip
+"""Requests that a monitor is told of, each in a reply."""
+
+
+@check("wire.server")
+def tells_alike(env: Environment) -> None:
+    """On servers of their own, in both protocols."""
+    from ...differential.rival import DEBUG
+
+    assert env.address.another is not None
+    told = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew(*DEBUG) as address, Environment(address, env.client) as own:
+            for protocol in (b"2", b"3"):
+                own.redis.flushall()
+                server = own.connect()
+                server.command("HELLO", protocol)
+                server.command("CONFIG", "RESETSTAT")
+                told += [without_numbers(decoded(server.command(*words))) for words in ALIKE]
+                server.command("MONITOR")
+                for words in MONITORED:
+                    own.connect().command(*words)
+                    told.append(without_numbers(decoded(server.reply())))
+    requests = [
+        (*words, end)
+        for protocol in ("in RESP2", "in RESP3")
+        for words, end in (
+            *((words, protocol) for words in ALIKE),
+            *((words, f"to a monitor {protocol}") for words in MONITORED),
+        )
+    ]
+    for words, here, there in zip(requests, told, told[len(requests) :], strict=False):
+        expect(here, there, f"{' '.join(words)}, but for numbers, beside {reference_of(env)}")
+
+
+def without_numbers(reply: Any) -> Any:
+    """A reply without what differs from run to run."""
+    match reply:
+        case list():
+            return list(map(without_numbers, reply))
+        case dict():
+            return [[without_numbers(part) for part in item] for item in reply.items()]
+        case bytes():
+            return (
+                len(reply) if re.fullmatch(rb"[0-9a-f]{8,}", reply) else re.sub(rb"\d+(\.\d+)?", b"0", reply)
+            )
+        case Exception():
+            return str(reply)
+        case _:
+            return type(reply)
+
+
+BEGUN: Final = (b"PIN", b"*1\r\n$4\r\nPI", b"*2\r\n$4\r\nPING\r\n$5\r\nab")
+"""Requests that are not whole."""
+
+
+@check("wire.server")
+def counts_what_has_come_of_a_request(env: Environment) -> None:
+    """CLIENT LIST, of another client that has sent a part of a request."""
+    assert env.address.another is not None
+    told = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew() as address, Environment(address, env.client) as own:
+            told.append([bytes_of(own, part) for part in BEGUN])
+    here, there = told
+    expect(here, there, f"qbuf and argv-mem after {BEGUN}, beside {reference_of(env)}")
+
+
+def bytes_of(env: Environment, part: bytes) -> list[bytes]:
+    """What CLIENT LIST tells of the bytes of a client that has sent a part of a request, when it has come."""
+    sender, other = env.connect(), env.connect()
+    number = decoded(sender.command("CLIENT", "ID"))
+
+    def told() -> list[bytes]:
+        line = decoded(other.command("CLIENT", "LIST", "ID", str(number)))
+        return re.findall(rb" (?:qbuf|argv-mem)=(\d+)", line)
+
+    before = told()
+    sender.socket.sendall(part)
+    env.until(lambda: told() != before, f"did CLIENT LIST tell of {part!r}")
+    return told()
+
+
+@check("wire.server")
+def passwords_differ(env: Environment) -> None:
+    """In each of their digits: no digit is the same in all of forty."""
+    server = env.connect()
+    some = [decoded(server.command("ACL", "GENPASS")) for _ in range(40)]
+    alike = [place for place, digits in enumerate(zip(*some, strict=True)) if len(set(digits)) == 1]
+    expect(
+        alike, [], f"places of digits that are the same in all of {len(some)} passwords such as {some[0]!r}"
+    )
+
+
+ENDS: Final = (("l", "0"), ("text", "0"), ("l", "0.01"))
+"""Waits that end by what comes, by an error that comes of it, and when their time is over."""
+
+
+@check("wire.server")
+def waits_are_counted(env: Environment) -> None:
+    """When they end, by LATENCY HISTOGRAM and by INFO."""
+    assert env.address.another is not None
+    told = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew() as address, Environment(address, env.client) as own:
+            told.append([calls_of(own, *end) for end in ENDS])
+    here, there = told
+    expect(here, there, f"calls of BLMOVE, and failed ones, after {ENDS}, beside {reference_of(env)}")
+
+
+def calls_of(env: Environment, target: str, timeout: str) -> tuple[int, ...]:
+    """How many calls of BLMOVE are counted after one more, in the histogram and by INFO, and of these failed ones."""
+    waiter, server = env.connect(), env.connect()
+    env.redis.set(env.key("text"), "v")
+    waiter.send("BLMOVE", env.key("k"), env.key(target), "LEFT", "LEFT", timeout)
+    if timeout == "0":
+        env.until_blocked(1)
+        server.command("RPUSH", env.key("k"), "v")
+    waiter.reply()
+    env.redis.delete(env.key("k"))
+    histogram = decoded(server.command("LATENCY", "HISTOGRAM", "blmove"))
+    seen = (histogram[1][1], histogram[1][3][-1]) if histogram else (0, 0)
+    stats: Any = env.redis.info("commandstats")["cmdstat_blmove"]
+    return *seen, stats["calls"], stats["failed_calls"]
+
+
+WAITS: Final = (
+    (("BLPOP", "k", "0"), ("RPUSH", "k", "1", "2")), (("BRPOP", "k", "0"), ("RPUSH", "k", "1")),
+    (("BLMOVE", "k", "d", "LEFT", "RIGHT", "0"), ("RPUSH", "k", "1")), (("BRPOPLPUSH", "k", "d", "0"), ("RPUSH", "k", "1")),
+    (("BLMPOP", "0", "1", "k", "LEFT"), ("RPUSH", "k", "1")), (("BZPOPMIN", "k", "0"), ("ZADD", "k", "1", "a")),
+    (("BZMPOP", "0", "1", "k", "MAX", "COUNT", "2"), ("ZADD", "k", "1", "a", "2", "b")),
+    (("XREAD", "BLOCK", "0", "STREAMS", "k", "$"), ("XADD", "k", "1-1", "f", "v")),
+    (("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "k", ">"), ("XADD", "k", "1-1", "f", "v")),
+)  # fmt: skip
+"""A command that waits, and one that serves it."""
+
+
+@check("wire.blocking")
+def changes_are_counted(env: Environment) -> None:
+    """For save points, by INFO: a served client is counted as Redis does it."""
+    assert env.address.another is not None
+    counted = []
+    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
+        with anew() as address, Environment(address, env.client) as own:
+            counted.append([changes_of(own, *words) for words in WAITS])
+    here, there = counted
+    what = f"changes by commands that waited and those that served them, beside {reference_of(env)}"
+    expect(here, there, what)
+
+
+def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]) -> int:
+    """How many changes are counted while a client waits and is served."""
+    env.redis.flushall()
+    if waits[0].startswith("XREAD"):
+        env.redis.xgroup_create("k", "g", mkstream=True)
+    before: Any = env.redis.info("persistence")
+    waiter = env.connect()
+    waiter.send(*waits)
+    env.until_blocked(1)
+    env.connect().command(*serves)
+    waiter.reply()
+    after: Any = env.redis.info("persistence")
+    return int(after["rdb_changes_since_last_save"] - before["rdb_changes_since_last_save"])
