@@ -35,8 +35,9 @@ AGAIN: Final = 5.0
 
 
 def told(outcome: Outcome) -> str:
-    """The line for a clause that was not passed."""
-    return readable(f"  {headed(outcome)} {outcome.clause.id}: {outcome.reason}")
+    """The line for a clause that was not passed, and below it the clause that is violated."""
+    line = readable(f"  {headed(outcome)} {outcome.clause.id}: {outcome.reason}")
+    return line if outcome.verdict == "error" else f"{line}\n    {readable(outcome.clause.text)}"
 
 
 def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:

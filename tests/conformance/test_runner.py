@@ -200,7 +200,8 @@ def test_a_failure_is_reported_by_its_clause_and_in_the_exit_status(
     assert command.main(["--target", "embedded", "--clause", "create.saves-bound"]) == 1
     said = capsys.readouterr().out
     assert "protocol-0.15 embedded: 0/1" in said
-    assert "  violated create.saves-bound: wanted one thing, got another" in said
+    text = CLAUSES["create.saves-bound"].text
+    assert f"  violated create.saves-bound: wanted one thing, got another\n    {text}\n" in said
 
 
 def test_what_is_only_allowed_fails_a_strict_run_alone(
@@ -229,6 +230,7 @@ def test_a_reason_is_told_once_with_all_its_clauses(
     said = capsys.readouterr().out.splitlines()
     assert said[1:] == [
         "  violated (may) list.rpoplpush: no such command",
+        f"    {CLAUSES['list.rpoplpush'].text}",
         "list-notes embedded: 1/4",
         "  violated list.llen, list.lrange: as list.rpoplpush",
     ]
