@@ -124,14 +124,14 @@ def attempted(operation: Operation, queue: Any) -> Attempt:
 
 
 def attempts(
-    env: Environment, operation: Operation, act: Act, **settings: object
+    env: Environment, operation: Operation, act: Act, bound: int = 0, **settings: object
 ) -> Iterator[tuple[int, Attempt]]:
     """An operation after another; something happens at a later message of each."""
     with Gate(env.address) as gate:
         for moment in numbers(1):
             env.redis.delete(*map(env.queue_key, SUFFIXES), *map(env.queue_key, LISTS))
             with our_own(env, "jobs", url=gate.url, prefix=env.prefix, **settings) as queue:
-                queue.create()
+                queue.create(bound)
                 queue.put_many(THERE)
                 gate.arm(moment, act)
                 attempt, sent = attempted(operation, queue), gate.disarm()
@@ -155,16 +155,23 @@ def looks(env: Environment, queue: Any) -> bool:
 
 
 def expect_lawful(
-    env: Environment, operation: Operation, attempt: Attempt, spoiled: str | None, *, is_freed: bool = False
+    env: Environment,
+    operation: Operation,
+    attempt: Attempt,
+    spoiled: str | None,
+    *,
+    is_freed: bool = False,
+    fills: bool = False,
 ) -> None:
     """Fails if a message is lost or doubled, if a role is kept, or if something is wrong that is not told.
 
     What is spoiled that names the holder looks as if another client had freed the role: from then on this one writes
-    nothing more.
+    nothing more. What fills the queue leaves no token.
     """
     lists = ("", ":unacked", ":rejected")
     for suffix in {PRODUCER, CONSUMER, ":not_full"} - {spoiled, f"{spoiled}_free"}:
-        expect(length(env, suffix), 1, f"elements of {suffix}")
+        is_taken = fills and suffix == ":not_full" and attempt.stored == len(operation.puts)
+        expect(length(env, suffix), int(not is_taken), f"elements of {suffix}")
     if spoiled not in lists:
         waiting, unacked, rejected = (elements(env, suffix) for suffix in lists)
         flow = [*attempt.got, *rejected, *unacked, *waiting]

@@ -22,7 +22,7 @@ from .mending import impatient, take
 
 
 def receive(queue: Any, timeout: float | None = None) -> None:
-    with queue.receive(timeout=timeout):
+    with queue.receive(timeout=0.1):
         pass
 
 
@@ -112,10 +112,19 @@ def looks_twice_before_it_frees_a_role(env: Environment) -> None:
             env.start(partial(operate, queue, None)).finish(f"a client that waits for the {role} role")
             lasted = time.monotonic() - began
             expect(lasted >= BETWEEN, True, f"{lasted:.2f} s until a role was freed, looks {BETWEEN} s apart")
+            vars(liveness)["PROBE_INTERVAL"] = SOON
+            take(env, role, None)
+            began = time.monotonic()
+            queue.repair()
+            lasted = time.monotonic() - began
+            expect(lasted >= SOON, True, f"{lasted:.2f} s until a repair freed a role, looks {SOON} s apart")
 
 
 BETWEEN: Final = 0.5
 """Seconds between two looks at a holder."""
+
+SOON: Final = 0.05
+"""The same for a repair, which always takes as long."""
 
 
 @check("decided.heals")
@@ -133,6 +142,13 @@ def two_that_do_not_wait_free_it(env: Environment) -> None:
                         wanted = type(None) if is_last and is_freed else QueueInUseError
                         expect(type(error), wanted, f"what stops who tries again after {seconds} s")
                     noted_before(env, f":{role}:suspect", seconds)
+        with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
+            for holder in (DEAD, DEAD + b"2"):
+                take(env, role, holder)
+                with ours(env) as queue:
+                    error = env.start(partial(operate(queue), *(b"w",) * (role == "producer"))).error(role)
+                expect(type(error), QueueInUseError, f"what stops the first who finds {holder!r} dead")
+                noted_before(env, f":{role}:suspect", 61)
 
 
 def noted_before(env: Environment, suffix: str, seconds: int | None) -> None:

@@ -55,6 +55,20 @@ def refused_as_a_whole(env: Environment) -> None:
                 expect_lawful(env, operation, attempt, None)
 
 
+@check("decided.refused")
+def a_put_that_fills_the_queue_is_refused(env: Environment) -> None:
+    """Without scripts it learns so by the length that its push answers, and gives the role back after that."""
+    for name in ("put", "put_many"):
+        operation = OPERATIONS[name]
+        bound = len(THERE) + len(operation.puts)
+        for moment, attempt in attempts(env, operation, partial(spoil, env, PRODUCER), bound):
+            spoiled = PRODUCER if is_spoiled(env, PRODUCER) else None
+            with described(f"{name} that fills a queue, its role spoiled at message {moment}", attempt):
+                expect_lawful(env, operation, attempt, spoiled, fills=True)
+                if spoiled and attempt.error is None:
+                    expect("to free the producer role" in attempt.told, True, "whether it tells of its role")
+
+
 @check("decided.looks")
 def tells_all_where_memory_is_full(env: Environment) -> None:
     queue: Any

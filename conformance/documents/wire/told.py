@@ -47,7 +47,10 @@ def told_of(server: RawConnection, name: bytes, both: set[bytes]) -> list[object
     help_ = info[9:10] and any(each[0].endswith(b"|help") for each in info[9])
     return [
         *info[:9],
-        *(docs.get(each) for each in (b"since", b"group", b"arguments", b"doc_flags", b"deprecated_since")),
+        *(
+            docs.get(each)
+            for each in (b"since", b"group", b"arguments", b"doc_flags", b"deprecated_since", b"module")
+        ),
         sorted(both.intersection((docs.get(b"subcommands") or ())[::2])),
         server.command(name, "HELP").split(b"\r\n")[1] if help_ else b"",
     ]
@@ -71,7 +74,8 @@ ALIKE: Final = (
 
 MONITORED: Final = (
     ("SET", "k", 'a\r\n\t"\\\x00\xe9'), ("GET", "k"), ("INCR", "k"), ("CLIENT", "SETNAME", "ann"), ("PING",), ("LPUSH", "l", "a", ""),
-    ("FUNCTION", "LOAD", "none"), ("EVAL", "return 1", "0"), ("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"),
+    ("FUNCTION", "LOAD", "none"), ("FUNCTION", "LOAD", "REPLACE", "#!lua name=f\nredis.register_function('f', function() return 1 end)"),
+    ("FCALL", "f", "0"), ("EVAL", "return 1", "0"), ("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0"),
     ("SORT", "l"), ("BLPOP", "l", "1"),
 )  # fmt: skip
 """Requests that a monitor is told of, each in a reply."""

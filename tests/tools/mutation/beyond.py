@@ -61,6 +61,8 @@ BEYOND: Final = {
 
 BEYOND_FUNCTIONS: Final = {
     ("miniredis/engine/commands/server/server.py", "save"): _DISK,
+    ("miniredis/engine/commands/server/acl.py", "acl_load"): _DISK,
+    ("miniredis/engine/commands/server/acl.py", "acl_save"): _DISK,
     ("miniredis/engine/commands/server/memory.py", "memory_doctor"): _PROCESS,
     ("miniredis/engine/commands/server/memory.py", "memory_malloc_stats"): _PROCESS,
     ("miniredis/engine/commands/strings/hyperloglogs.py", "pfselftest"): _INTERNAL,
@@ -159,7 +161,10 @@ BEYOND_LINES: Final = {
         'check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))',
     ): _CLUSTER,
     ("miniredis/engine/protocol/requests.py", "lines = len(requests) + 2 * sum(map(len, requests))"): _DISK,
-    ("miniredis/engine/commands/__init__.py", "load(IN_OTHER_VERSIONS)"): _VERSION,
+    (
+        "miniredis/engine/commands/__init__.py",
+        "load((*BEFORE_OTHERS, *IN_OTHER_VERSIONS, AFTER_OTHERS))",
+    ): _VERSION,
     ("miniredis/engine/commands/strings/lcs.py", "LONGEST: Final = (1 << 32) - 2"): _HUGE,
     ("miniredis/engine/commands/server/memory.py", "SAMPLES: Final = 5"): _ESTIMATE,
     (

@@ -281,6 +281,13 @@ EQUIVALENT: Final = (
     Equivalent(SCRIPTS, "answer = yield from _begin(ctx, hold, deadline, 1, reliable=True)", ("answer = yield from _begin(ctx, hold, deadline, 2, reliable=True)",), "a reliable get moves one message, whatever the number"),
     Equivalent("miniredis/engine/commands/geo/search.py", "reply.append(int(found.score) if MIN <= found.score <= MAX else MIN)", ("reply.append(int(found.score) if MIN < found.score <= MAX else MIN)",), "the least score is the least number, too"),
     Equivalent("miniredis/engine/commands/geo/options.py", "count: int = 0", ("count: int = -1",), "a slice that ends before it begins is as empty as one that ends where it begins"),
+    Equivalent("miniredis/engine/commands/geo/options.py", "score = self.values.scores.get(operands[0])", ("score = self.values.scores.get(operands[-1])",), "there is one operand"),
+    Equivalent("miniredis/engine/commands/sets/sets.py", "if stay * FEW_STAY <= count:", ("if stay * FEW_STAY < count:",), "either way the members are drawn at random"),
+    Equivalent(POPPING, "backend = state[0].backend", ("backend = state[-1].backend",), "those of all of them are the same, or it is refused"),
+    Equivalent(HEALING, "is_lost = now - observations.setdefault(_ROOM, Observation(None, now)).since >= liveness.PROBE_INTERVAL", ("is_lost = now - observations.setdefault(_ROOM, Observation(None, now)).since > liveness.PROBE_INTERVAL",), _NOW),
+    Equivalent(HEALING, "if is_lost or (not deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b\"\"))):", ("if is_lost or ( deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b\"\"))):",), _SOONER),
+    Equivalent(POPPING, "if left is not None and left <= 0:", ("if left is not None and left < 0:",), _EDGE),
+    Equivalent(MODULE, "young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) > since}", ("young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) >= since}",), _NOW),
     Equivalent("miniredis/engine/commands/drawing.py", "if count >= 0:", ("if count > 0:",), "no members are drawn either way"),
     Equivalent("miniredis/engine/commands/server/modules.py", 'raise CommandError(errors.not_allowed(b"module", DIRECTIVE))', ("pass",), "the directive has the request refused before"),
 )  # fmt: skip

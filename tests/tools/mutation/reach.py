@@ -29,7 +29,9 @@ Reach: TypeAlias = Mapping[str, tuple[float, Mapping[str, list[int]]]]
 
 FOLDER: Final = f"{ROOT}{os.sep}"
 
-TELLS: Final = "miniredis/engine/commands/server/introspection.py"
+COMMANDS: Final = "miniredis/engine/commands/"
+
+TELLS: Final = f"{COMMANDS}server/introspection.py"
 """The file of the commands that tell of commands."""
 
 
@@ -126,7 +128,7 @@ def reaching(mutant: Mutant, reach: Reach) -> list[str]:
             name for name, (_, files) in reach.items() if lines.intersection(files.get(mutant.file, ()))
         ]
     if not lines or not chosen:  # a decorator is executed at import, too
-        used = {mutant.file, TELLS} if mutant.file.startswith(TELLS.rpartition("/")[0]) else {mutant.file}
+        used = {mutant.file, TELLS} if mutant.file.startswith(COMMANDS) else {mutant.file}
         of_file = (
             []
             if mutant.name.startswith("Lua")

@@ -165,5 +165,16 @@ UNSEEN: Final = (
            "range(2 if options.credentials else 1)", "range(1)", ("wire.keys",)),
     Mutant("MIGRATE tells the slow log a password", "miniredis/engine/commands/keys/migration.py",
            "            args[at + 1 : at + 1 + operands] = [REDACTED] * operands\n", "", ("wire.keys",)),
+    Mutant("does not tell that a put which fills a queue keeps its role", PUT,
+           "        yield from _rescue(ctx, hold, first_error([done, freed]))\n", "",
+           ("decided.refused",), "plain"),
+    Mutant("takes every dead holder for the same", "pressure/protocol/healing.py",
+           "role.suspect(ctx.keys), seen.holder[role] or b\"\")", "role.suspect(ctx.keys), b\"\")", ("decided.heals",)),
+    Mutant("a repair looks once", "pressure/protocol/repair.py",
+           "    return not ctx.holds.is_dead(seen.holder[role])\n", "    return False\n", ("decided.heals",)),
+    Mutant("waits for what is due within a second, whatever the timeout", "pressure/kinds/reliable/popping.py",
+           "        if left is not None and left <= 0:\n", "        if left is not None and left <= 1:\n", ("reliable.due",)),
+    Mutant("tells no monitor of FCALL", "miniredis/engine/commands/scripting/functions.py",
+           "    session.engine.conditions.show(session.engine.now, session, args)", "    pass", ("wire.server",)),
 )  # fmt: skip
 """Some dozens, of servers and of clients."""
