@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import redis
@@ -195,13 +196,30 @@ def pops_by_priority(env: Environment) -> None:
     expect(found, [[names[0], early, b"early"], [names[1], late, b"late"]], "what is popped of two")
     first.ask("PUSH", "more")
     second.ask("PUSH", "stays")
+    is_changed = changes(env, second, lambda: first.pop(1, "KEYS", 1, second.key))
+    expect(is_changed, False, "whether a transaction fails that watches a queue of which nothing is popped")
+
+
+def changes(env: Environment, queue: Queue, work: Callable[[], object]) -> bool:
+    """Whether a transaction that watches a queue fails after some work."""
     watcher = env.connect()
-    watcher.command("WATCH", second.key)
-    first.pop(1, "KEYS", 1, second.key)
+    watcher.command("WATCH", queue.key)
+    work()
     watcher.command("MULTI")
-    expect(
-        watcher.command("EXEC"), b"*0\r\n", "a transaction that watches a queue of which nothing is popped"
-    )
+    return watcher.command("EXEC") != b"*0\r\n"
+
+
+@check("mq.pop.keys")
+def takes_no_other_word_for_a_key(env: Environment) -> None:
+    """On a server of its own: the number of keys, and what follows them, may be names of queues."""
+    if env.address.another is None:
+        return
+    with env.address.another() as address, Environment(address, env.client) as own:
+        server = own.connect()
+        for name in ("1", "BLOCK"):
+            server.command("MQ.PUSH", name, "v")
+        for words in (("KEYS", "1", "l"), ("KEYS", "1", "l", "BLOCK", "1")):
+            expect(server.command("MQ.POP", "5", "k", *words), b"$-1\r\n", f"what MQ.POP 5 k {words} pops")
 
 
 @check("mq.pop.keys")
@@ -241,7 +259,10 @@ def ack_removes(env: Environment) -> None:
     queue.pop(3)
     queue.ask("ACK", *others)
     expect([each[0] for each in queue.pending()], [first], "what is delivered still")
-    queue.ask("ACK", first)
+    is_changed = [changes(env, queue, lambda: queue.ask("ACK", first)) for _ in range(2)]
+    expect(
+        is_changed, [True, False], "whether a transaction fails that watches what is acknowledged, and again"
+    )
     expect(queue.lengths(), (0, 0), "undelivered and delivered")
 
 

@@ -34,9 +34,9 @@ def dead_of(env: Environment, *values: bytes) -> Any:
     return queue
 
 
-def pass_moment(env: Environment, queue: Any) -> None:
-    """Waits until everything was delivered a moment ago."""
-    env.until(lambda: all(each.idle > 0.05 for each in queue.pending()), "had time passed")
+def pass_moment(env: Environment, queue: Any, seconds: float = 0.05) -> None:
+    """Waits until everything was delivered so long ago."""
+    env.until(lambda: all(each.idle > seconds for each in queue.pending()), "had time passed")
 
 
 def pass_time(env: Environment, seconds: float) -> None:

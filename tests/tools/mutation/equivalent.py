@@ -288,6 +288,7 @@ EQUIVALENT: Final = (
     Equivalent(HEALING, "if is_lost or (not deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b\"\"))):", ("if is_lost or ( deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b\"\"))):",), _SOONER),
     Equivalent(POPPING, "if left is not None and left <= 0:", ("if left is not None and left < 0:",), _EDGE),
     Equivalent(MODULE, "young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) > since}", ("young = {each for each, beat in zip(ids, beats, strict=True) if beat is not None and float(beat) >= since}",), _NOW),
+    Equivalent(BITMAPS, "start = read_integer(words[0]) if words else 0", ("start = read_integer(words[0]) if words else -1", "start = read_integer(words[0]) if words else 1"), "without words it is not used"),
     Equivalent("miniredis/engine/commands/drawing.py", "if count >= 0:", ("if count > 0:",), "no members are drawn either way"),
     Equivalent("miniredis/engine/commands/server/modules.py", 'raise CommandError(errors.not_allowed(b"module", DIRECTIVE))', ("pass",), "the directive has the request refused before"),
 )  # fmt: skip

@@ -176,5 +176,12 @@ UNSEEN: Final = (
            "        if left is not None and left <= 0:\n", "        if left is not None and left <= 1:\n", ("reliable.due",)),
     Mutant("tells no monitor of FCALL", "miniredis/engine/commands/scripting/functions.py",
            "    session.engine.conditions.show(session.engine.now, session, args)", "    pass", ("wire.server",)),
+    Mutant("an acknowledgement changes no queue that others watch", MQ,
+           '        session.db.signal_modified(args[1], "mq.ack")\n', "        pass\n", ("mq.ack.removes",)),
+    Mutant("takes the number of keys for a key", "miniredis/engine/commands/rqueues/pops.py",
+           "wanted.keys += rest[1 : number + 1]", "wanted.keys += rest[0 : number + 1]", ("mq.pop.keys",)),
+    Mutant("trims any number of entries at once", "miniredis/engine/commands/streams/trimming.py",
+           "            return min(MOST_NODES * limits.entries or UNBOUNDED_LIMIT, MOST_ENTRIES)\n", "            return None\n",
+           ("recorded.streams",)),
 )  # fmt: skip
 """Some dozens, of servers and of clients."""
