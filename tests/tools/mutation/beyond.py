@@ -89,7 +89,7 @@ BEYOND_LINES: Final = {
     ("miniredis/engine/commands/keys/generic.py", "if to.index:"): _CLUSTER,
     (
         "miniredis/engine/commands/keys/generic.py",
-        "check_not_in_cluster(session, errors.COPY_IN_CLUSTER)",
+        "check_not_in_cluster(session, cluster_errors.COPY_IN_CLUSTER)",
     ): _CLUSTER,
     ("miniredis/engine/commands/server/memory.py", "KEY_OVERHEAD: Final = 160"): _ESTIMATE,
     ("miniredis/engine/commands/server/memory.py", "EXPIRY_OVERHEAD: Final = 32"): _ESTIMATE,
@@ -98,14 +98,17 @@ BEYOND_LINES: Final = {
     ("miniredis/engine/commands/drawing.py", "MOST_REPEATED: Final = 1_000_000"): _OURS,
     ("miniredis/engine/commands/sorted_sets/samples.py", "if count < -MOST_REPEATED:"): _OURS,
     ("miniredis/engine/commands/keys/generic.py", "to.note_fields(key, value)"): _VERSION,
-    ("miniredis/engine/commands/keys/generic.py", "raise CommandError(errors.WAIT_ON_REPLICA)"): _REPLICA,
+    (
+        "miniredis/engine/commands/keys/generic.py",
+        "raise CommandError(replication_errors.WAIT_ON_REPLICA)",
+    ): _REPLICA,
     (
         "miniredis/engine/commands/server/server.py",
         "return role_of_replica(engine.replication.upstream, engine.replication.upstream.address)",
     ): _REPLICA,
     (
         "miniredis/engine/commands/server/server.py",
-        'check_not_in_cluster(session, errors.not_in_cluster(b"SWAPDB"))',
+        'check_not_in_cluster(session, cluster_errors.not_in_cluster(b"SWAPDB"))',
     ): _CLUSTER,
     (
         "miniredis/engine/commands/keys/generic.py",
@@ -158,7 +161,7 @@ BEYOND_LINES: Final = {
     ): _PEOPLE,
     (
         "miniredis/engine/commands/connections/connection.py",
-        'check_not_in_cluster(session, errors.not_in_cluster(b"SELECT"))',
+        'check_not_in_cluster(session, cluster_errors.not_in_cluster(b"SELECT"))',
     ): _CLUSTER,
     ("miniredis/engine/protocol/requests.py", "lines = len(requests) + 2 * sum(map(len, requests))"): _DISK,
     (
