@@ -45,6 +45,11 @@ def shebang_engine(engine: bytes) -> bytes:
     return b"ERR Unexpected engine in script shebang: " + until_nul(engine)
 
 
+def no_scripting_engine(name: bytes) -> bytes:
+    """The same in Valkey."""
+    return b"ERR Could not find scripting engine '%b'" % name
+
+
 def shebang_option(option: bytes) -> bytes:
     """A script's first line says something that is not known."""
     return b"ERR Unknown lua shebang option: " + until_nul(option)
