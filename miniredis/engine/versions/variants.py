@@ -6,6 +6,7 @@ command that does something else in another version says so beside itself, with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
@@ -414,11 +415,14 @@ NUMBERS: Final[dict[str, Callable[[list[bytes]], Iterable[int]]]] = {
 """Where commands have numbers that Valkey 9.1 takes only if they are decimal."""
 
 
+HEXADECIMAL: Final = re.compile(rb"[+-]?0[xX]").match
+
+
 def decimal_only(handler: Handler, places: Callable[[list[bytes]], Iterable[int]]) -> Handler:
     """A command that takes ``0x10`` for no number."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        refused = [at for at in places(args) if b"x" in args[at].lower()]
+        refused = [at for at in places(args) if HEXADECIMAL(args[at])]
         if refused:
             args = [b"x" if at in refused else word for at, word in enumerate(args)]
         return handler(session, args)

@@ -393,6 +393,7 @@ TOLD: Final = {
     ('EVAL "#!js\\n" 0', "8.0"): "-ERR Unexpected engine in script shebang: #!js",
     ('EVAL "#!js\\n" 0', "valkey-8.1+"): "-ERR Could not find scripting engine 'js'",
     ('SCRIPT LOAD "#!js x=y\\nreturn 1"', "valkey-8.1+"): "-ERR Could not find scripting engine 'js'",
+    ("ZUNIONSTORE d 1 none AGGREGATE max", "valkey-9.1"): 0,
     ("CLIENT LIST MAXAGE 1000", "8.0"): "-ERR syntax error",
     ("CLIENT LIST MAXAGE 1000 SKIPME no", "valkey-8.1+"): "",
     ("CLIENT LIST MAXAGE x", "valkey-8.1+"): "-ERR maxage is not an integer or out of range",
