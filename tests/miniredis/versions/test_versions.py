@@ -364,6 +364,7 @@ TOLD: Final = {
     ("WAITAOF 0 0 0", NEW): [0, 0],
     ("WAITAOF 1 0 0", NEW): "-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.",
     ("WAITAOF 2 0 0", NEW): "-ERR value is out of range, value must between 0 and 1",
+    ("WAITAOF +1 0 x", NEW): "-ERR value is not an integer or out of range",
     ("WAITAOF 0 x 0", NEW): "-ERR value is out of range, must be positive",
     ("WAITAOF 0 0 -1", NEW): "-ERR timeout is negative",
     ("WAITAOF 0 0 9223372036854775807", NEW): "-ERR timeout is out of range",

@@ -45,7 +45,9 @@ def wait_in_time(session: Session, args: list[bytes]) -> Reply:
 def waitaof(session: Session, args: list[bytes]) -> Reply:
     """Waits until the writes of this client are on the disk, here and of some replicas; returns how many."""
     engine, offset = session.engine, session.reached
-    local = read_range(args[1], 0, 1, LOCAL)
+    local = read_integer(args[1])
+    if local not in {0, 1}:
+        raise CommandError(LOCAL)
     replicas = read_range(args[2], 0, MAX, errors.NOT_POSITIVE)
     timeout = read_timeout(session, args[3])
     if engine.replication.upstream.address is not None:
