@@ -18,7 +18,7 @@ from .disturbing_tables import CHOSEN
 
 #: In which each operation that has a choice is disturbed in the default run, with scripts; and some without.
 TELLING = {"one"}
-PLAIN = {"put", "get", "settle", "close", "delete", "repair"}
+PLAIN = {"put", "get", "close", "delete", "repair", "doctor", "examine"}
 
 #: What sends many batches, each of which is disturbed in each way: in the exhaustive run.
 LONG = {("repair", "deadlock", False), ("put_many at once", "one", False), ("put_many", "one", False)}
