@@ -55,6 +55,7 @@ from ..scripts.script_errors import NO_SCRIPT
 
 if TYPE_CHECKING:
     from ..clients.session import Session
+    from ..keyspace.keyspace import Database
     from ..protocol.replies import Reply
 
 OLD: Final = "6.0-6.2"
@@ -464,3 +465,26 @@ def with_known_types(handler: Handler) -> Handler:
 
 
 wrap_in_versions("valkey-8.1+", "scan", with_known_types)
+
+
+def pops_from_first_key(handler: Handler) -> Handler:
+    """A blocking pop, which since 7.2 looks at all of its keys again, in their order, when one is ready."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        before = session.waiter
+        reply = handler(session, args)
+        waiter = session.waiter
+        if waiter is not None and waiter is not before and len(waiter.keys) > 1:
+            serve, keys, kind = waiter.serve, waiter.keys, waiter.waits_for
+
+            def serve_first(db: Database, key: bytes, value: object) -> Reply:
+                found = ((each, db.lookup_write(each)) for each in keys)
+                return serve(db, *next((pair for pair in found if type(pair[1]) is kind), (key, value)))
+
+            waiter.serve = serve_first
+        return reply
+
+    return run
+
+
+wrap_in_versions("7.2+", "blpop brpop blmpop bzpopmin bzpopmax bzmpop", pops_from_first_key)

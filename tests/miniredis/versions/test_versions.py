@@ -533,6 +533,15 @@ def test_xread_waits_on_for_what_is_trimmed_at_once_since_7_2() -> None:
         assert (b"2-1" in reader.take_output()) == (not woken)
 
 
+def test_a_blocked_pop_takes_its_first_key_that_has_something_since_7_2() -> None:
+    for version, key in (("7.0", b"l"), ("7.2", b"c"), ("valkey-9.1", b"c")):
+        engine = miniredis.Engine(miniredis.Config(version=version))
+        reader, writer = engine.connect(NOW), engine.connect(NOW)
+        engine.receive(reader, b"BLPOP c l 0\r\n", NOW)
+        engine.receive(writer, b"MULTI\r\nRPUSH l x\r\nRPUSH c x\r\nEXEC\r\n", NOW)
+        assert reader.take_output() == b"*2\r\n$1\r\n%b\r\n$1\r\nx\r\n" % key, version
+
+
 def test_xread_takes_the_place_before_the_last_entry_since_7_4() -> None:
     for version, told in (
         ("7.2", "-ERR Invalid stream ID specified as stream command argument"),
