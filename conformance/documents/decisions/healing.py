@@ -22,7 +22,7 @@ from .mending import impatient, take
 
 
 def receive(queue: Any, timeout: float | None = None) -> None:
-    with queue.receive(timeout=0.1):
+    with queue.receive(timeout=timeout):
         pass
 
 
