@@ -47,7 +47,7 @@ REDISMQ: Final = (
     Mutant("tells deliveries of a recovered message as they were", STREAM, "times[entry[0]] + 1, at", "times[entry[0]], at", ("reliable.recover-counts",)),
     Mutant("tells wrong times of what is delivered", STREAM, "(at - idle) / 1000, idle / 1000)", "at - idle, idle)", ("reliable.inspect-pending",)),
     Mutant("delivers one message more than asked for", POPPING, "state.keys.group, most, share)\n", "state.keys.group, most + 1, share)\n", ("reliable.pop",)),
-    Mutant("delivers again where nothing is left", POPPING, "    return found, None if first is None else float(first) / 1000 - at\n", "    if not found:\n        found = yield from state.backend.recover(state.keys, most, 0, {})\n    return found, None if first is None else float(first) / 1000 - at\n", ("reliable.pop-empty",)),
+    Mutant("delivers again where nothing is left", POPPING, "    return found, None if first is None else float(first) / 1000 - at\n", "    if not found:\n        from pressure.kinds.reliable.model import Recovery\n        found = yield from state.backend.recover(state.keys, most, Recovery(0))\n    return found, None if first is None else float(first) / 1000 - at\n", ("reliable.pop-empty",)),
     Mutant("sees too few messages where it begins behind the first", STREAM, '"COUNT", start + count)', '"COUNT", count)', ("reliable.inspect",)),
     Mutant("recovers what another client has recovered in the meantime", STREAM, "keys.group, CONSUMER, idle, *times)", "keys.group, CONSUMER, 0, *times)", ("reliable.recover",)),
     Mutant("recovers what was delivered just now", OPERATIONS, "state.backend.recover(state.keys, most, recovery)", "state.backend.recover(state.keys, most, Recovery(0, recovery.seen))", ("reliable.recover",)),
