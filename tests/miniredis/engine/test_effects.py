@@ -16,6 +16,7 @@ from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, Scenario, read
 from conformance.wire import encode
 from miniredis.engine import Engine, Environment, Instant
+from miniredis.engine.effects.replay import Replay
 from miniredis.engine.values.groups import ConsumerGroup
 from miniredis.engine.values.hashes import HashValue
 from miniredis.engine.values.rqueues import RQueue
@@ -169,9 +170,7 @@ LOST_BY_REDIS = {
 def run_again(effects: list[list[bytes]]) -> Engine:
     now = Instant(0, 0)  # no key expires but by its effect
     engine = Engine(now=now, environment=Environment(new_interpreter=new_interpreter))
-    session = engine.connect(now)
-    engine.receive(session, b"".join(encode(*effect) for effect in effects), now)
-    engine.settle(now)
+    Replay(engine).run(effects)
     return engine
 
 
