@@ -13,9 +13,14 @@ from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
 from .clients.judged import Client
 from .documents import CLAUSES
+from .judging.environment import Failure
+from .judging.runner import describe
 from .judging.ways import why_not_by_scripts
 from .reports import Files, Reporting, failed, lines, show, why
-from .targets import NotInstalledError, target_named
+from .reports.terminal import wrote
+from .reports.text import readable
+from .targets import Address, NotInstalledError, target_named
+from .wire.masking import without_secret
 
 __all__ = ["Task", "judge_all", "judge_one"]
 
@@ -51,12 +56,19 @@ class Task:
 
 
 def judge_one(run: Reporting, task: Task, say: Callable[[str], None]) -> int:
-    """Judges a target, and tells what is found; the exit status."""
+    """Judges a target, and tells what is found; the exit status.
+
+    Each adapter opens a queue first. If one cannot, nothing is judged, and the status is 2.
+    """
     target, clauses = target_named(task.target), [CLAUSES[id_] for id_ in task.clauses]
     found = 0
     try:
         with target.up() as address:
             say(f"{target.name} is {address.origin}")
+            if problem := why_not_judged(task.adapters, address):
+                run.absent(target.name, len(clauses), problem.partition("\n")[0], excused=False)
+                say(problem)
+                return 2
             if task.may_choose and (why_not := why_not_by_scripts(address)):
                 say(f"{target.name}: our client takes plain commands, since its scripts fail: {why_not}")
                 task = replace(task, flavours=("plain",))
@@ -73,6 +85,26 @@ def judge_one(run: Reporting, task: Task, say: Callable[[str], None]) -> int:
         run.absent(target.name, len(clauses), why(error), excused=False)
         raise
     return found
+
+
+def why_not_judged(adapters: Sequence[str], address: Address) -> str:
+    """Why one of these commands cannot be judged, and below it what it wrote; empty if each opens a queue."""
+    for command in adapters:
+        client = Adapter(command)("trial", url=address.url, prefix="conformance:trial")
+        try:
+            client.open()
+        except Exception as error:
+            reason = (
+                describe(error) if isinstance(error, Failure) else f"it answered open by {describe(error)}"
+            )
+            evidence = error.evidence if isinstance(error, Failure) else ()
+            text = "\n".join(
+                [readable(f"--adapter {command!r} cannot be judged: {reason}"), *wrote(evidence)]
+            )
+            return without_secret(text, address.password)
+        finally:
+            client.disconnect()
+    return ""
 
 
 def judge_all(run: Reporting, tasks: Sequence[Task], files: Files, say: Callable[[str], None]) -> int:

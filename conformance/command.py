@@ -36,7 +36,7 @@ def parser(*, judges: bool) -> argparse.ArgumentParser:
         "'python -m conformance judge --help' tells how to judge a server or a client of your own.",
         epilog="SERVER, --target, --client, --adapter, --suite and --clause may be given several times. Exit "
         "status: 0 every clause that must hold was passed or not asked, 1 some were not, 2 wrong arguments, "
-        "or a target that was asked for is not there.",
+        "a target that was asked for is not there, or an adapter does not open a queue.",
     )
     server = f"{', '.join(TARGETS)}, a redis:// URL, or a program like redis-server as PATH or NAME=PATH"
     if judges:

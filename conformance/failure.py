@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["Evidence"]
+__all__ = ["STANDARD_ERROR", "Evidence"]
+
+STANDARD_ERROR: Final = "what the client wrote to its standard error"
+"""The title of evidence whose last lines are shown on the terminal, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from ..documents import Clause
+from ..failure import STANDARD_ERROR, Evidence
 from ..judging.runner import Outcome
 from .model import counted, suites_of
 from .text import readable
 
-__all__ = ["Progress", "failed", "lines", "show", "told"]
+__all__ = ["Progress", "failed", "lines", "show", "told", "wrote"]
 
 USUAL: Final = {"wire": 1.2, "histories": 1.4, "decisions": 0.4}
 """Seconds that a clause of these suites takes, as a rule."""
@@ -27,6 +28,9 @@ FIRST: Final = 1.0
 MOST: Final = 5
 """How many clauses that were not asked for one reason are named; reports name them all."""
 
+LAST: Final = 5
+"""How many lines are shown of what a client wrote to its standard error; reports have them all."""
+
 STEADY: Final = 10.0
 """Seconds that count as passed as usual, so that the first clauses do not make the time left jump."""
 
@@ -35,9 +39,17 @@ AGAIN: Final = 5.0
 
 
 def told(outcome: Outcome) -> str:
-    """The line for a clause that was not passed, and below it the clause that is violated."""
+    """The line for a clause that was not passed; below it what the client wrote, and what is violated."""
     line = readable(f"  {headed(outcome)} {outcome.clause.id}: {outcome.reason}")
-    return line if outcome.verdict == "error" else f"{line}\n    {readable(outcome.clause.text)}"
+    text = [] if outcome.verdict == "error" else [f"    {readable(outcome.clause.text)}"]
+    return "\n".join([line, *wrote(outcome.evidence), *text])
+
+
+def wrote(evidence: Iterable[Evidence]) -> Iterator[str]:
+    """The last lines that a client wrote to its standard error."""
+    for each in evidence:
+        if each.title == STANDARD_ERROR:
+            yield from (readable(f"    | {line}") for line in each.text.rstrip().splitlines()[-LAST:])
 
 
 def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -128,25 +128,69 @@ def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest
     monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 3.0)
     monkeypatch.setattr("conformance.clients.adapter.client.WAIT_LIMIT", 0.0)
     hung, other = judged(embedded_server, textbook("hangs"), "put.pushes-left", "create.saves-bound")
-    assert (hung.verdict, hung.reason) == ("error", "the client does not answer put")
+    assert hung.verdict == "error"
+    assert hung.reason.startswith("the client has not answered put for ")
     assert other.verdict == "passed"
 
 
 def test_a_client_that_never_answers_is_not_asked_again(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 3.0)
-    monkeypatch.setattr(runner, "ANSWER_LIMIT", 1.5)
+    monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 1.0)
+    monkeypatch.setattr(runner, "ANSWER_LIMIT", 0.5)
     silent = Adapter(f"{sys.executable} -Sc 'import time; time.sleep(100)'")
     first, second, third = judged(
         embedded_server, silent, "create.saves-bound", "put.gives-up", "get.refills"
     )
-    assert first.reason == "the client does not answer open"
+    assert first.reason.startswith("the client has not answered open for ")
     assert second.reason == third.reason == "the client no longer answers"
 
 
 def program(code: str) -> list[str]:
     return [sys.executable, "-Sc", code]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import nosuch", "ended with status 1\n    | Traceback"),
+        ("print(1)", "answered open by b'1'\n"),
+        ("print(1, end='')", "ended with status 0 after it wrote b'1'\n"),
+        ("import time; time.sleep(100)", "has not answered open for 0 s\n"),
+        ("print(input())", "answered open by {'id': 1, 'op': 'open', "),
+        ("""print('{"id": 1, "unsupported": true}')""", "not supported by the client: open\n"),
+        (
+            """print('{"id": 1, "error": "ValueError", "text": "no"}')""",
+            "it answered open by ValueError: no\n",
+        ),
+    ],
+)
+def test_a_run_ends_at_once_if_the_client_does_not_open_a_queue(
+    code: str, words: str, embedded_server: Address, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    if "sleep" in code:
+        monkeypatch.setattr("conformance.clients.adapter.client.ANSWER_LIMIT", 0.1)
+    assert command.main(["judge", embedded_server.url, "--adapter", shlex.join(program(code))]) == 2
+    _, said = capsys.readouterr().out.split(" cannot be judged: ")
+    assert words in said
+    assert code != "import nosuch" or said.endswith("    | ModuleNotFoundError: No module named 'nosuch'\n")
+
+
+def test_what_a_client_that_dies_wrote_last_is_printed_and_it_passes_no_history(
+    embedded_server: Address, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = """input(); print('{"id": 1, "result": null}', flush=True); input(); import sys; sys.exit("1\\n2\\n3\\n4\\n5\\nthe end")"""
+    asked = [
+        word
+        for id_ in ("create.saves-bound", "history.waiters", "history.linearizable")
+        for word in ("--clause", id_)
+    ]
+    assert command.main(["judge", embedded_server.url, "--adapter", shlex.join(program(code)), *asked]) == 1
+    said = capsys.readouterr().out
+    assert "error create.saves-bound: the client ended with status 1\n    | 2\n" in said
+    assert "    | the end\n" in said
+    assert ": 0/0 (2 not asked)\n" in said
 
 
 @pytest.mark.parametrize(

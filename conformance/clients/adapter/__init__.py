@@ -20,8 +20,9 @@ process reads requests from its standard input and writes replies to its output,
   and ``text`` with a message for people; or ``unsupported``. A clause that needs the request is
   then ``not asked``. With an error of ``put_many``, ``done`` is the number of values that were certainly put.
 * At the end of its input the process closes its connection and exits. It may be killed at any time.
-* The process inherits the environment variables; some clauses ask it to find the server by them. What it
-  writes to its standard error is shown if it dies.
+* The process inherits the environment variables; some clauses ask it to find the server by them.
+* A run begins with one trial: a process is asked to ``open``. Without a ``result`` in ten seconds the run
+  ends with exit status 2. If a process dies or does not answer, the end of its standard error is shown.
 
 ====================================================== ====================================================
 request                                                result

@@ -138,6 +138,10 @@ class Foreign:
         self._give_back(process)
         return result
 
+    def open(self) -> None:
+        """Starts a process that opens the queue, as the first operation would; it raises if that fails."""
+        self._give_back(self._take())
+
     def _take(self) -> ClientProcess:
         with self._lock:
             if self._killed:

@@ -7,12 +7,14 @@ import os
 import selectors
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import pressure
 
-from ...failure import Evidence
+from ...failure import STANDARD_ERROR, Evidence
 from ...judging.environment import Broken, Unsupported
 from ...judging.limits import countdown
 
@@ -117,10 +119,8 @@ class ClientProcess:
 
     def _write(self, request: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None
-        try:
+        with suppress(OSError):  # one that has ended may have written why: reading tells
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        except OSError:
-            raise self._death() from None
 
     def _read(self, operation: str, limit: float) -> dict[str, Any]:
         line = self._line(operation, limit)
@@ -136,10 +136,12 @@ class ClientProcess:
         assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
-            waits = countdown(limit)
+            waits, begin = countdown(limit), time.monotonic()
             while b"\n" not in self._said:
                 if not any(selector.select(seconds) for seconds in waits):
-                    raise self._failure(f"the client does not answer {operation}")
+                    raise self._failure(
+                        f"the client has not answered {operation} for {time.monotonic() - begin:.0f} s"
+                    )
                 data = os.read(self._process.stdout.fileno(), 65536)
                 if not data:
                     raise self._death()
@@ -153,14 +155,13 @@ class ClientProcess:
             status = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return self._failure("the client closed its output")
-        return self._failure(f"the client ended with status {status}")
+        said = f" after it wrote {bytes(self._said[:200])!r}" if self._said else ""
+        return self._failure(f"the client ended with status {status}{said}")
 
     def _failure(self, text: str) -> Broken:
         self._errors.seek(0)
         words = self._errors.read().decode(errors="replace")
-        return Broken(
-            text, *([Evidence("what the client wrote to its standard error", words)] if words else [])
-        )
+        return Broken(text, *([Evidence(STANDARD_ERROR, words)] if words else []))
 
 
 def error_of(name: str, text: str) -> Exception:
