@@ -11,8 +11,8 @@ twenty requests to its server, each with its reply.
 
 With ``miniredis_version = 7.2`` there, or ``--miniredis-version 7.2``, the servers answer as that version.
 
-``@pytest.mark.miniredis_fault(...)`` puts a rule on the server of a test, with the arguments of
-``server.faults.add``.
+``@pytest.mark.miniredis_fault(...)`` puts a rule on each server that the fixtures of a test give, with the
+arguments of ``server.faults.add``.
 
 ``pytest --miniredis-real URL|PROGRAM`` runs the same tests on a real Redis: see ``pytest_real``.
 
@@ -27,15 +27,16 @@ A fixture of your own of the same name, in a ``conftest.py``, takes precedence. 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .testing.pytest_faults import FAULT, SERVERS, ServersOfTest
+
 if TYPE_CHECKING:
     import redis.asyncio
 
-    from .clock import ClockChoice
     from .embedded import EmbeddedServer
     from .testing.pytest_real import RealServer
     from .topologies.clusters import Cluster
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 REPORT = "miniredis_report"
 
 VERSION = "miniredis_version"
-
-FAULT = "miniredis_fault"
 
 TARGET = pytest.StashKey[Any]()
 """The ``real_servers.Target`` that takes the place of miniredis, if one is to."""
@@ -78,8 +77,9 @@ def pytest_configure(config: pytest.Config) -> None:
             version_named(named)
         except ValueError as refusal:
             raise pytest.UsageError(f"{VERSION}: {refusal}") from None
+    shown_requests(config)
     config.addinivalue_line(
-        "markers", f"{FAULT}(...): a fault on the test's miniredis server; see server.faults.add"
+        "markers", f"{FAULT}(...): a fault on each server of the test; see server.faults.add"
     )
     if named := config.getoption("--miniredis-real"):
         from .testing.pytest_real import found_target
@@ -90,6 +90,60 @@ def pytest_configure(config: pytest.Config) -> None:
 def version_of(config: pytest.Config) -> str | None:
     """The version that the servers of the fixtures answer as; None for the default."""
     return config.getoption("--miniredis-version") or config.getini(VERSION) or None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Looks whether the servers of the test are to get something."""
+    is_marked = item.get_closest_marker(FAULT) is not None
+    if is_marked and TARGET in item.config.stash:
+        from .testing.pytest_real import ONLY_MINIREDIS, skip
+
+        skip(ONLY_MINIREDIS["faults"])
+    shown = shown_requests(item.config)
+    if is_marked or shown:
+        item.stash[SERVERS] = ServersOfTest(item, shown)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+    """Puts the faults of the test on a server that a fixture gives, whoever wrote the fixture."""
+    value = yield
+    meet(request, value)
+    return value
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """The same for servers of fixtures of a wider scope; a marked test without a server fails."""
+    servers = item.stash.get(SERVERS, None)
+    if servers is None:
+        return (yield)
+    for value in getattr(item, "funcargs", {}).values():
+        servers.meet(value)
+    result = yield
+    servers.check()
+    return result
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Ends the faults of the test; its last requests are told with a failure."""
+    if servers := item.stash.get(SERVERS, None):
+        servers.end()
+
+
+def meet(request: pytest.FixtureRequest, value: object) -> None:
+    """A fixture, or the factory, gives this to the test."""
+    if servers := request.node.stash.get(SERVERS, None):
+        servers.meet(value)
+
+
+def shown_requests(config: pytest.Config) -> int:
+    """How many requests the report of a failed test shows."""
+    number: str = config.getini(REPORT)
+    if not number.isdecimal():
+        raise pytest.UsageError(f"{REPORT}: the number of requests to show, not {number!r}")
+    return int(number)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -121,30 +175,36 @@ def miniredis_server(
     request: pytest.FixtureRequest, miniredis_real: RealServer | None
 ) -> Iterator[EmbeddedServer | RealServer]:
     """A fresh ``miniredis.EmbeddedServer`` on a free port of 127.0.0.1, stopped after the test."""
+    from . import start  # imported only for tests that use a server
+
     if miniredis_real:
         from .testing.pytest_real import fresh
 
         with fresh(miniredis_real, request) as server:
             yield server
         return
-    yield from started_for(request)
+    with start(version=version_of(request.config)) as server:
+        yield server
 
 
 @pytest.fixture
 def held_miniredis_server(
-    request: pytest.FixtureRequest, miniredis_real: RealServer | None
+    pytestconfig: pytest.Config, miniredis_real: RealServer | None
 ) -> Iterator[EmbeddedServer]:
     """A fresh server whose clock stands still until the test calls its ``fast_forward(seconds)``."""
+    from . import start
+
     if miniredis_real:
         from .testing.pytest_real import skip
 
         skip("its clock cannot be held")
-    yield from started_for(request, clock="held")
+    with start(clock="held", version=version_of(pytestconfig)) as server:
+        yield server
 
 
 @pytest.fixture
 def miniredis_factory(
-    pytestconfig: pytest.Config, miniredis_real: RealServer | None
+    request: pytest.FixtureRequest, miniredis_real: RealServer | None
 ) -> Iterator[Callable[..., Any]]:
     """Starts one more server at each call, with the arguments of ``start``; all end after the test."""
     from . import start
@@ -156,7 +216,9 @@ def miniredis_factory(
                 from .testing.pytest_real import one_more
 
                 return stack.enter_context(one_more(miniredis_real, options))
-            return stack.enter_context(start(**{"version": version_of(pytestconfig), **options}))
+            server = stack.enter_context(start(**{"version": version_of(request.config), **options}))
+            meet(request, server)
+            return server
 
         yield started
 
@@ -204,42 +266,16 @@ def shared_miniredis_server(
 @pytest.fixture
 def miniredis_session(
     shared_miniredis_server: EmbeddedServer,
-    request: pytest.FixtureRequest,
     miniredis_real: RealServer | None,
 ) -> Iterator[EmbeddedServer | RealServer]:
     """A server that all tests of a session share; it has no keys and no faults when a test begins."""
     if miniredis_real:
-        if request.node.get_closest_marker(FAULT):
-            from .testing.pytest_real import ONLY_MINIREDIS, skip
-
-            skip(ONLY_MINIREDIS["faults"])
         miniredis_real.reset()
         yield miniredis_real
         return
-    yield from with_faults(shared_miniredis_server, request)
+    yield shared_miniredis_server
     shared_miniredis_server.faults.clear()
     shared_miniredis_server.reset()
-
-
-def started_for(request: pytest.FixtureRequest, clock: ClockChoice = None) -> Iterator[EmbeddedServer]:
-    """A fresh server, with the faults that a test is marked with."""
-    from . import start  # imported only for tests that use a server
-
-    with start(clock=clock, version=version_of(request.config)) as server:
-        yield from with_faults(server, request)
-
-
-def with_faults(server: EmbeddedServer, request: pytest.FixtureRequest) -> Iterator[EmbeddedServer]:
-    """The server, with the faults that a test is marked with; its last requests are told with a failure."""
-    for marker in reversed([*request.node.iter_markers(FAULT)]):
-        server.faults.add(*marker.args, **marker.kwargs)
-    shown = int(request.config.getini(REPORT))
-    if not shown:
-        yield server
-        return
-    with server.record() as calls:
-        yield server
-    request.node.add_report_section("teardown", "requests to miniredis", "\n".join(map(str, calls[-shown:])))
 
 
 @pytest.fixture

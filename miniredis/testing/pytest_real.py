@@ -77,15 +77,17 @@ def found_target(config: pytest.Config, named: str) -> Target:
 
 
 def address_of(url: str) -> Address:
-    """The address in a URL. Raises ``ValueError`` if it is none of a Redis."""
+    """The address in a URL. Raises ``ValueError`` if it is none of a Redis, or has a database."""
     shown = without_password(url)
     if not url.startswith("redis://"):
         raise ValueError(f"cannot use {shown}: only redis:// URLs are supported")
     address = Address(url, f"the server at {shown}")
     try:
-        _ = address.port, address.db
+        _, database = address.port, address.db
     except ValueError as error:
         raise ValueError(f"{shown} is no URL of a Redis: {error}") from None
+    if database or "?" in url:
+        raise ValueError(f"cannot use {shown}: tests use all databases, so give redis://HOST:PORT alone")
     return address
 
 
@@ -135,8 +137,6 @@ def as_word(value: Any) -> str:
 @contextlib.contextmanager
 def fresh(real: RealServer, request: pytest.FixtureRequest) -> Iterator[RealServer]:
     """A server without keys for one test: a new one of the program, or the one at the URL, emptied."""
-    if request.node.get_closest_marker("miniredis_fault"):
-        skip(ONLY_MINIREDIS["faults"])
     if real.address.another is not None:
         with one_more(real, {}) as server:
             yield server

@@ -26,7 +26,7 @@ def test_each_test_gets_a_server_of_its_own(pytester: pytest.Pytester) -> None:
 
 
 MARKED = """
-import pytest, redis
+import miniredis, pytest, redis
 
 @pytest.mark.miniredis_fault(command="SET", then="OOM no")
 def test_a_marked_test_meets_its_fault(redis_client):
@@ -35,12 +35,53 @@ def test_a_marked_test_meets_its_fault(redis_client):
 
 def test_another_does_not(redis_client):
     assert redis_client.set("k", "v")
+
+@pytest.fixture(scope="module")
+def one_for_all():
+    with miniredis.start(databases=2) as server:
+        yield server
+
+@pytest.fixture
+def of_their_own():
+    with miniredis.start(databases=2) as server:
+        yield server
+
+@pytest.fixture
+def by_name(request):
+    return request.getfixturevalue("of_their_own")
+
+@pytest.mark.miniredis_fault(command="SET", times=1, then="OOM no")
+def test_own_fixtures(of_their_own, by_name, one_for_all, miniredis_factory, miniredis_cluster):
+    for server in [of_their_own, one_for_all, miniredis_factory(), *miniredis_cluster.nodes]:
+        assert [rule.met for rule in server.faults] == [0]
+
+@pytest.mark.miniredis_fault(command="SET", then="OOM no")
+def test_by_name(by_name):
+    assert len(by_name.faults) == 1
+
+def test_the_next_test_of_a_wider_server(one_for_all):
+    assert len(one_for_all.faults) == 0
+
+@pytest.mark.miniredis_fault(command="SET", then="OOM no")
+def test_sentinels(miniredis_sentinel):
+    assert [len(server.faults) for server in miniredis_sentinel.servers] == [1, 1]
+
+@pytest.mark.miniredis_fault(command="SET", then="OOM no")
+def test_without_a_server():
+    pass
+
+@pytest.mark.miniredis_fault("SET", "OOM no")
+def test_arguments_without_names(redis_client):
+    pass
 """
 
 
 def test_a_marker_puts_a_fault_on_the_server_of_its_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MARKED)
-    pytester.runpytest("-W", "error", "--strict-markers").assert_outcomes(passed=2)
+    told = pytester.runpytest("-W", "error", "--strict-markers")
+    told.assert_outcomes(passed=6, failed=1, errors=1)
+    told.stdout.fnmatch_lines(["the marker miniredis_fault met no server*"])
+    told.stdout.fnmatch_lines(["*miniredis_fault takes keywords, as server.faults.add*"])
 
 
 SHARED = """
@@ -144,6 +185,13 @@ def test_an_asynchronous_client_works_with_anyio(pytester: pytest.Pytester) -> N
 
 
 FAILING = """
+import miniredis, pytest
+
+@pytest.fixture
+def miniredis_server():
+    with miniredis.start(databases=2) as server:
+        yield server
+
 def test_fails(redis_client):
     redis_client.set("k", "v")
     redis_client.rpush("jobs", "a", "b")

@@ -145,6 +145,9 @@ def test_a_server_at_a_url_is_emptied_and_not_used_if_it_has_keys(pytester: pyte
             "*cannot use rediss://:[*][*][*]@host:1: only redis://*",
         ),
         (["--miniredis-real=redis://127.0.0.1:port"], "*redis://127.0.0.1:port is no URL of a Redis: *"),
+        (["--miniredis-real=redis://127.0.0.1:1/3"], "*tests use all databases, so give redis://HOST:PORT*"),
+        (["--miniredis-real=redis://127.0.0.1:1?db=3"], "*tests use all databases*"),
+        (["-o", "miniredis_report=many"], "*miniredis_report: the number of requests to show, not 'many'"),
         (["--miniredis-real=redis://127.0.0.1:1", "-n", "1"], "*would delete each other's keys*"),
     ],
 )

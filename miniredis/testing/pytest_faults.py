@@ -1,0 +1,94 @@
+"""The marker ``miniredis_fault`` and the setting ``miniredis_report``: what each server of a test gets.
+
+They are for the servers that fixtures give, whoever wrote the fixtures, and for those that
+``miniredis_factory`` starts.
+A rule of the marker holds from the end of the fixture on (in a fixture of a wider scope, while the test runs)
+until the fixtures are torn down.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from ..recordings import Recording
+    from .fault_handles import Rule
+
+__all__ = ["FAULT", "SERVERS", "ServersOfTest"]
+
+FAULT: Final = "miniredis_fault"
+
+NO_SERVER: Final = (
+    f"the marker {FAULT} met no server: it is for those that the test's fixtures give, or that "
+    "miniredis_factory starts; with others, use server.faults.add"
+)
+
+
+class ServersOfTest:
+    """The servers of one test, with the rules and recordings that they got for it.
+
+    Args:
+        item: the test.
+        shown: how many requests to each of them the report of a failed test shows.
+    """
+
+    def __init__(self, item: pytest.Item, shown: int) -> None:
+        self._item = item
+        self._shown = shown
+        self._conditions = [conditions(marker) for marker in reversed([*item.iter_markers(FAULT)])]
+        self._servers: list[Any] = []
+        self._rules: list[Rule] = []
+        self._recordings: list[tuple[str, Recording]] = []
+
+    def meet(self, value: object) -> None:
+        """A fixture gave this. If it is a server, or several, each gets the rules and is recorded, once."""
+        for server in servers_in(value):
+            if server in self._servers:
+                continue
+            with contextlib.suppress(RuntimeError):  # it has stopped, and no request will meet anything
+                self._rules += [server.faults.add(**each) for each in self._conditions]
+                if self._shown:
+                    self._recordings.append((server.public_url, server.record()))
+                self._servers.append(server)
+
+    def check(self) -> None:
+        """Fails the test if its marker had no effect."""
+        if self._conditions and not self._servers:
+            pytest.fail(NO_SERVER, pytrace=False)
+
+    def end(self) -> None:
+        """Ends the rules and the recordings; the report of a failed test shows what was recorded."""
+        for rule in self._rules:
+            rule.remove()
+        for url, calls in self._recordings:
+            calls.stop()
+            title = "requests to miniredis" + (f" at {url}" if len(self._recordings) > 1 else "")
+            self._item.add_report_section("teardown", title, "\n".join(map(str, calls[-self._shown :])))
+
+
+SERVERS: Final = pytest.StashKey[ServersOfTest]()
+"""The servers of a test, if it is marked or its requests are to be shown."""
+
+
+def conditions(marker: pytest.Mark) -> dict[str, Any]:
+    """The arguments of a marker for ``Faults.add``."""
+    if marker.args:
+        raise pytest.UsageError(
+            f'{FAULT} takes keywords, as server.faults.add: {FAULT}(command="SET", then="OOM no memory")'
+        )
+    return dict(marker.kwargs)
+
+
+def servers_in(value: object) -> Sequence[Any]:
+    """The servers that a fixture gave; of ``Sentinels`` the primary and the replicas."""
+    from .. import Cluster, Sentinels, Server, SpawnedServer
+
+    if isinstance(value, Server | SpawnedServer):
+        return [value]
+    if isinstance(value, Cluster):
+        return value.nodes
+    return value.servers if isinstance(value, Sentinels) else []
