@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pressure.connections.discovery import Discovery, QueryResult, ServerQuery
 from pressure.connections.pool import HOLDS, BaseCheckout, Member, Pool
@@ -24,6 +24,7 @@ from pressure.execution.lease import LeaseRenewer
 from pressure.execution.polling import poll_interval
 from pressure.keys import QueueKeys
 from pressure.methods.flavour import Flavour, noted_in
+from pressure.methods.handlers import awaitable_result
 from pressure.methods.methods import Block, CallbackOperation, Form, MethodCall, NextBlock
 from pressure.protocol.operation import AtNodes, Batch, Operation, Reply, Wait
 from pressure.sync.flavour import Synchronous
@@ -36,6 +37,7 @@ class Asynchronous(Flavour):
 
     _driver: AsyncDriver
     _renewer: Any = None
+    _has_coroutines: ClassVar[bool] = True
 
     @staticmethod
     def _method(define: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +109,7 @@ class Asynchronous(Flavour):
         async with contextlib.AsyncExitStack() as stack:
             if call.heartbeat is not None:
                 await stack.enter_async_context(self._heartbeats(call.heartbeat, call.every))
-            return await call.function(call.argument)
+            return await awaitable_result(call.function(call.argument))
 
     async def disconnect(self) -> None:  # noqa: D102, below
         if self._renewer is not None:

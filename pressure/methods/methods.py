@@ -175,6 +175,8 @@ class Methods:
 
     _context: _AnyContext
     _clients: ClassVar[tuple[str, ...]]
+    #: Whether the flavour's methods, and the functions that they call, are coroutine functions.
+    _has_coroutines: ClassVar[bool]
 
     def _connect(
         self,

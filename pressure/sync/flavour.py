@@ -15,6 +15,7 @@ from pressure.errors import QueueClosedError, QueueEmptyError
 from pressure.execution.lease import ATTEMPTS, ThreadRenewer
 from pressure.keys import QueueKeys
 from pressure.methods.flavour import Flavour, Renewal, noted_in
+from pressure.methods.handlers import plain_result
 from pressure.methods.methods import Block, CallbackOperation, Form, MethodCall, NextBlock
 from pressure.protocol.operation import Operation
 from pressure.sync.connection import Interrupt
@@ -32,6 +33,7 @@ class Synchronous(Flavour):
 
     interrupt: Interrupt | None = None
     _clients: ClassVar[tuple[str, ...]] = ("redis.Redis",)
+    _has_coroutines: ClassVar[bool] = False
 
     @staticmethod
     def _method(define: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +109,7 @@ class Synchronous(Flavour):
         with contextlib.ExitStack() as stack:
             if call.heartbeat is not None:
                 stack.enter_context(self._heartbeats(call.heartbeat, call.every))
-            return call.function(call.argument)
+            return plain_result(call.function(call.argument))
 
     @contextlib.contextmanager
     def _heartbeats(self, heartbeat: Callable[[], Operation[Any]], every: float) -> Iterator[None]:

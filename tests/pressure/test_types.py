@@ -81,11 +81,21 @@ with pressure.RingQueue[list[int]]("lists", codec="json").take(lock_ttl=5) as it
 for one in pressure.ReliableQueue[list[int]]("lists", codec="json").pop(3):
     assert_type(one.value, list[int])
 
+shared = pressure.ReliableQueue[list[int]]("lists", codec="json")
+for source, another in shared.pop_any(shared, count=3):
+    assert_type(source, pressure.ReliableQueue[list[int]])
+    assert_type(another.value, list[int])
+shared.pop_any(5)  # wrong
+
 async def with_coroutines(jobs: pressure.aio.Queue[bytes], items: pressure.trio.Queue[str]) -> None:
     assert_type(await jobs.get(), bytes)
     assert_type(await items.get_nowait(), str)
     await items.put("text", timeout=1)
     assert_type(await pressure.aio.ReliableQueue[str]("jobs", codec="json").push("text"), list[bytes])
+    fast = pressure.aio.ReliableQueue[str]("jobs", codec="json")
+    for at, found in await fast.pop_any(fast):
+        assert_type(at, pressure.aio.ReliableQueue[str])
+        assert_type(found.value, str)
     await pressure.trio.BackupQueue[str]("jobs", codec="json").push(5)  # wrong
     await items.put(5)  # wrong
     assert_type(await pressure.aio.Queue("jobs").peek(), bytes)

@@ -82,6 +82,16 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "heartbeat must be more than 0 and less than min_idle (60.0), not 100",
     ),
+    "backoff": (
+        lambda: ReliableQueue("j").work(print, backoff=5),  # type: ignore[arg-type]
+        TypeError,
+        "backoff must be a function that takes how often a message was delivered, such as pressure.exponential(), not 5",
+    ),
+    "what backoff returns": (
+        lambda: ReliableQueue("j").work(print, backoff=str),  # type: ignore[arg-type]
+        TypeError,
+        "what backoff returns must be a number of seconds, not '1'",
+    ),
     "queue": (lambda: ReliableQueue("j").pop_any("x"), TypeError, "pop_any takes queues like this one, not str"),
     "server": (
         lambda: ReliableQueue("j").pop_any(ReliableQueue("k", port=1)),

@@ -213,7 +213,9 @@ class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
         without a backoff once it has been idle for ``min_idle``.
 
         Args:
-            handle: Called with each message; with coroutines, a coroutine function.
+            handle: Called with each message. In ``pressure.aio`` and ``pressure.trio`` it must be a coroutine
+                function (``async def``), or a lambda or decorated function that returns an awaitable; here it
+                must not be one.
             min_idle: After how many seconds without acknowledgement or heartbeat a message is redelivered.
             heartbeat: Seconds between two heartbeats while a message is handled, so that handling may take
                 longer than ``min_idle``; None for no heartbeats.
@@ -224,9 +226,13 @@ class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
 
         Returns:
             How many messages were handled and acknowledged.
+
+        Raises:
+            TypeError: The handler or the backoff cannot be used; nothing was popped.
         """
         options = WorkerOptions(handle, min_idle, heartbeat, backoff, max_messages, until_empty)
-        return work_loop(options, options.check(), _QueueOperations(self), self._context.clock)
+        idle = options.check(coroutines=self._has_coroutines)
+        return work_loop(options, idle, _QueueOperations(self), self._context.clock)
 
 
 class _QueueOperations(Generic[V]):

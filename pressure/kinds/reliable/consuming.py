@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, TypeVar
 
 from pressure.checks import milliseconds, whole
 from pressure.codecs import V
@@ -12,6 +12,9 @@ from pressure.kinds.reliable.base import ReliableBase
 from pressure.kinds.reliable.model import Delivered
 from pressure.methods.methods import method
 from pressure.protocol.operation import Deadline, Operation
+
+#: The class of a queue. Not ``Self``: its bound has an unsolved ``V``, so mypy refuses every queue.
+Q = TypeVar("Q", bound="ReliableConsumeMethods[Any]")
 
 
 class ReliableConsumeMethods(ReliableBase[V]):
@@ -48,8 +51,8 @@ class ReliableConsumeMethods(ReliableBase[V]):
 
     @method
     def pop_any(
-        self, *others: Self, count: int = 1, block: bool = True, timeout: float | None = None
-    ) -> Operation[list[tuple[Self, Delivered[V]]]]:
+        self: Q, *others: Q, count: int = 1, block: bool = True, timeout: float | None = None
+    ) -> Operation[list[tuple[Q, Delivered[V]]]]:
         """Deliver messages of several queues: those of this queue first, then of the others in their order.
 
             for queue, message in urgent.pop_any(normal, count=10):
@@ -86,8 +89,8 @@ class ReliableConsumeMethods(ReliableBase[V]):
         return self._pop_any(queues, whole(count, "count"), self._deadline(block, timeout))
 
     def _pop_any(
-        self, queues: tuple[Self, ...], count: int, deadline: Deadline
-    ) -> Operation[list[tuple[Self, Delivered[V]]]]:
+        self, queues: tuple[Q, ...], count: int, deadline: Deadline
+    ) -> Operation[list[tuple[Q, Delivered[V]]]]:
         for each in queues[1:]:
             yield from check_kind(each._context)
         states = [queue._state for queue in queues]

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from pressure.checks import duration, milliseconds
 from pressure.kinds.reliable.model import Delivered
+from pressure.methods.handlers import check_handler
 from pressure.methods.methods import CallbackOperation, MethodCall
 from pressure.protocol.operation import Operation
 from pressure.text import printable
@@ -58,10 +59,20 @@ class WorkerOptions:
     most: int | None
     until_empty: bool
 
-    def check(self) -> int:
-        """``min_idle`` in milliseconds. Raises TypeError or ValueError if an option is invalid."""
-        if not callable(self.handle):
-            raise TypeError(f"handle must be a function of one message, not {self.handle!r}")
+    def check(self, *, coroutines: bool) -> int:
+        """``min_idle`` in milliseconds. Raises TypeError or ValueError if an option is invalid.
+
+        Args:
+            coroutines: Whether the handler must be a coroutine function.
+        """
+        check_handler(self.handle, coroutines=coroutines)
+        if self.backoff is not None:
+            if not callable(self.backoff):
+                raise TypeError(
+                    "backoff must be a function that takes how often a message was delivered, such as "
+                    f"pressure.exponential(), not {self.backoff!r}"
+                )
+            milliseconds(self.backoff(1), "what backoff returns")  # or the first failure would end the worker
         idle = milliseconds(self.min_idle, "min_idle")
         if self.heartbeat is not None and not 0 < duration(self.heartbeat, "heartbeat") < self.min_idle:
             raise ValueError(
