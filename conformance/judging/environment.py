@@ -109,6 +109,7 @@ class Environment:
         self.client = client
         self._resources = ExitStack()
         self._running: list[Running[Any]] = []
+        self._clients: list[Judged] = []
         self.redis: redis.Redis = redis.Redis.from_url(
             address.url,
             protocol=2,
@@ -154,8 +155,12 @@ class Environment:
 
     def queue(self, name: str = "jobs") -> Judged:
         """A client that is judged; each call makes another one."""
-        made = self.client(name, url=self.address.url, prefix=self.prefix)
+        return self._judged(name, self.address.url)
+
+    def _judged(self, name: str, url: str) -> Judged:
+        made = self.client(name, url=url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
+        self._clients.append(made)
         return made
 
     @property
@@ -194,8 +199,7 @@ class Environment:
     def gated(self, name: str = "jobs") -> tuple[Judged, Gate]:
         """A client under test whose way to the server is a gate; it has connected already."""
         gate = self._resources.enter_context(Gate(self.address))
-        made = self.client(name, url=gate.url, prefix=self.prefix)
-        self._resources.callback(made.disconnect)
+        made = self._judged(name, gate.url)
         made.exists()
         return made, gate
 
@@ -275,19 +279,39 @@ class Environment:
 
     def start(self, work: Callable[[], T]) -> Running[T]:
         """Runs something on a thread of its own, such as an operation that is to wait."""
-        self._running.append(Running(work))
+        self._running.append(Running(work, self._unanswered))
         return self._running[-1]
+
+    def _unanswered(self) -> dict[str, float]:
+        """The requests that other programs have not answered yet, and for how many seconds."""
+        clients: list[Any] = self._clients if self.foreign else []
+        return {name: seconds for each in clients for name, seconds in each.unanswered()}
 
 
 class Running(OnThread[T]):
-    """Work on a thread; ``finish`` waits for it."""
+    """Work on a thread; ``finish`` waits for it.
+
+    Args:
+        work: what to do.
+        unanswered: tells which requests clients have not answered yet, and for how many seconds.
+    """
+
+    def __init__(self, work: Callable[[], T], unanswered: Callable[[], dict[str, float]] = dict) -> None:
+        self._unanswered = unanswered
+        super().__init__(work)
 
     def error(self, what: str) -> BaseException | None:
         """What the work raised, if anything; fails with ``what`` if it does not end in time."""
         try:
             return self.exception(PATIENCE)
         except TimeoutError:
-            raise Failure(f"{what}: still waiting after {PATIENCE:.0f} s") from None
+            asked = self._unanswered()
+            names = ", ".join(f"{name} for {seconds:.0f} s" for name, seconds in asked.items())
+            kind = Broken if "open" in asked else Failure  # one that opens no queue has not done the rest
+            raise kind(
+                f"{what}: still waiting after {PATIENCE:.0f} s"
+                + (f"; the client has not answered {names}" if names else "")
+            ) from None
 
     def expect_error(self, kind: type[Exception], what: str) -> None:
         """Fails unless the work ends by an error of this kind in time."""

@@ -21,6 +21,7 @@ from conformance.clients.adapter.__main__ import serve
 from conformance.clients.adapter.client import OPERATIONS, Foreign
 from conformance.clients.adapter.process import ERRORS, AdapterError, ClientProcess
 from conformance.documents import CLAUSES
+from conformance.documents.protocol.put import needs_queue
 from conformance.judging import runner
 from conformance.judging.capabilities import REASONS
 from conformance.judging.environment import Environment, Failure, Unsupported
@@ -131,6 +132,30 @@ def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest
     assert hung.verdict == "error"
     assert hung.reason.startswith("the client has not answered put for ")
     assert other.verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("hangs_at", "verdict", "words"),
+    [
+        (1, "error", "the client has not answered open for "),
+        (2, "violated", "the client has not answered put for "),
+    ],
+)
+def test_an_operation_that_does_not_end_names_the_request_without_an_answer(
+    hangs_at: int, verdict: str, words: str, embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.judging.environment.PATIENCE", 0.3)
+    code = f"""
+for number in range(1, {hangs_at}):
+    input(); print('{{"id": %d, "result": null}}' % number, flush=True)
+import time; time.sleep(100)
+"""
+    check = runner.run_check(
+        needs_queue, lambda: Environment(embedded_server, Adapter(shlex.join(program(code))))
+    )
+    assert check is not None
+    assert runner.verdict_of(check) == verdict
+    assert f"put to no queue: still waiting after 0 s; {words}" in str(check)
 
 
 def test_a_client_that_never_answers_is_not_asked_again(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -137,6 +138,13 @@ class Foreign:
             raise
         self._give_back(process)
         return result
+
+    def unanswered(self) -> list[tuple[str, float]]:
+        """The name of each request that is not answered yet, and for how many seconds."""
+        with self._lock:
+            asked = [each.unanswered for each in self._busy]
+        now = time.monotonic()
+        return [(name, now - begin) for name, begin in filter(None, asked)]
 
     def open(self) -> None:
         """Starts a process that opens the queue, as the first operation would; it raises if that fails."""

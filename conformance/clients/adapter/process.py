@@ -45,11 +45,15 @@ class ClientProcess:
     Args:
         command: what to run, and its arguments.
 
+    Attributes:
+        unanswered: the name of the request that it has not answered yet, and when that was sent.
+
     Raises:
         Broken: it does not start.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
+        self.unanswered: tuple[str, float] | None = None
         self._said = bytearray()
         self._number = 0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
@@ -80,8 +84,10 @@ class ClientProcess:
             AdapterError: it answered by an error that the protocol does not know.
         """
         self._number += 1
+        self.unanswered = operation, time.monotonic()
         self._write({"id": self._number, "op": operation, "args": arguments})
         reply = self._read(operation, limit)
+        self.unanswered = None
         if reply.get("unsupported"):
             raise Unsupported(f"not supported by the client: {operation}")
         if "error" in reply:
