@@ -30,11 +30,16 @@ class MiniredisMixin(unittest.TestCase):
 
     Attributes:
         miniredis_options: arguments of ``miniredis.start``.
-        miniredis_server: the server; it ends after the test.
     """
 
     miniredis_options: ClassVar[dict[str, Any]] = {}
-    miniredis_server: EmbeddedServer
+
+    @cached_property
+    def miniredis_server(self) -> EmbeddedServer:
+        """The server; it ends after the test."""
+        raise RuntimeError(
+            f"setUp of {type(self).__qualname__} must call super().setUp(), which starts the server"
+        )
 
     def setUp(self) -> None:
         """Starts the server."""

@@ -42,6 +42,15 @@ class AsyncCases(MiniredisMixin, unittest.IsolatedAsyncioTestCase):
         assert self.miniredis_server.content("k") == b"v"
 
 
+def test_a_set_up_that_does_not_call_super_is_told_to() -> None:
+    class Own(Cases):
+        def setUp(self) -> None:
+            self.redis_client.flushall()
+
+    with pytest.raises(RuntimeError, match=r"setUp of .*Own must call super\(\)\.setUp\(\)"):
+        Own("test_first").debug()
+
+
 @pytest.mark.parametrize(("kind", "count"), [(Cases, 2), (AsyncCases, 1)])
 def test_the_tests_of_a_case_pass_and_leave_no_server(kind: type[unittest.TestCase], count: int) -> None:
     threads = threading.active_count()
