@@ -16,6 +16,7 @@ from contextlib import ExitStack
 
 from pressure.cli import formatting, status
 from pressure.cli.call import Call, print_error
+from pressure.cli.missing import replace_missing_streams
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
 from pressure.cli.table import COMMANDS
@@ -24,6 +25,7 @@ from pressure.errors import PressureWarning, QueueDoesNotExistError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    replace_missing_streams()
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", PressureWarning)
     try:
