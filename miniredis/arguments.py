@@ -27,6 +27,7 @@ __all__ = [
     "DirectiveValue",
     "Seconds",
     "as_microseconds",
+    "check_condition",
     "check_is_trio",
     "check_loop",
     "checked_config",
@@ -68,6 +69,9 @@ EXAMPLES: Final = {
 }
 """Values of directives that take several words, for errors: redis-server does not say what it wants."""
 
+PARAMETERS: Final = {"cluster": ["nodes", "replicas"], "sentinel": ["replicas", "sentinels", "name"]}
+"""What functions take that start several servers."""
+
 OTHER_NAMES: Final = {
     "address": "bind",
     "host": "bind",
@@ -104,6 +108,8 @@ def checked_config(
     """
     check_type(caller, "config", config, Config)
     check_type(caller, "engine", engine, Engine)
+    if version is not None and not isinstance(version, str):
+        raise TypeError(f"{caller}(): version must be a str, such as {DEFAULT.name!r}, not {kind(version)}")
     given = [name for name, value in (("config", config), ("engine", engine)) if value is not None]
     more = [*directives, *(["version"] if version is not None else [])]
     if len(given) > 1 or (given and more):
@@ -139,7 +145,9 @@ def configured(caller: str, directives: Mapping[str, DirectiveValue], version: s
             users = users_in(as_words(caller, keyword, value))
             continue
         if name.lower() not in DIRECTIVES | ALIASES:
-            raise TypeError(f"{caller}() got an unexpected keyword argument {keyword!r}{advice(keyword)}")
+            raise TypeError(
+                f"{caller}() got an unexpected keyword argument {keyword!r}{advice(caller, keyword)}"
+            )
         given[name], keywords[name] = as_words(caller, keyword, value), keyword
     by_dir_alone = "dir" in given and HOW_TO_KEEP.isdisjoint(given)
     try:
@@ -196,13 +204,15 @@ def as_words(caller: str, keyword: str, value: object) -> str:
     raise TypeError(f"{caller}(): {keyword} must be {taken}, not {kind(value)}{what_next}")
 
 
-def advice(keyword: str) -> str:
+def advice(caller: str, keyword: str) -> str:
     if keyword.replace("_", "-") in NOT_SUPPORTED:
         return ": miniredis does not support this directive of redis-server"
-    meant = likely_name(keyword.replace("_", "-"), ["engine", "clock", "loop", "version"])
+    own = [*PARAMETERS.get(caller, ["engine"]), "clock", "loop", "version"]
+    meant = likely_name(keyword.replace("_", "-"), own)
     if meant is not None:
         return f"; did you mean {meant.replace('-', '_')!r}?"
-    return "; it takes engine, clock, loop, and redis-server's directives with '_' for '-', such as port=6379"
+    directive = "port=6379" if "engine" in own else "maxclients=100"
+    return f"; it takes {', '.join(own)}, and redis-server's directives with '_' for '-', such as {directive}"
 
 
 def likely_name(name: str, others: list[str] | None = None) -> str | None:
@@ -220,6 +230,14 @@ def check_loop(caller: str, loop: object) -> None:
     """Raises ``ValueError`` unless ``loop`` is the name of a loop, or None."""
     if loop is not None and loop not in LOOPS:
         raise ValueError(f"{caller}(): loop must be 'poll', 'streams' or None, not {loop!r}")
+
+
+def check_condition(condition: object) -> None:
+    """Raises ``TypeError`` unless ``wait_until`` can ask the condition again and again."""
+    if not callable(condition):
+        raise TypeError(
+            f"wait_until() takes a function, such as lambda: server.blocked_clients(), not {kind(condition)}"
+        )
 
 
 def check_is_trio() -> None:

@@ -16,8 +16,9 @@ To add a fault: a class in ``engine/faults/fault_kinds.py``, and a function here
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar
 
+from .arguments import kind
 from .engine.faults.fault_kinds import Cut, Delay, ErrorReply, LostReply, RefusedConnection, Restart, Trickle
 from .engine.faults.fault_rules import Fault
 from .testing.fault_handles import Faults, Rule
@@ -35,6 +36,8 @@ __all__ = [
     "restart",
     "send_in_pieces",
 ]
+
+Number = TypeVar("Number", int, float)
 
 
 def error(text: str) -> Fault:
@@ -56,9 +59,10 @@ def delay(seconds: float) -> Fault:
         seconds: more than 0; fractions count, down to a millisecond.
 
     Raises:
+        TypeError: it is no number.
         ValueError: it is not more than 0.
     """
-    return Delay(seconds)
+    return Delay(number("seconds", seconds))
 
 
 def cut(when: Literal["before", "middle", "after"] = "before") -> Fault:
@@ -105,7 +109,7 @@ def send_in_pieces(size: int = 1, seconds: float = 0.001) -> Fault:
     Raises:
         ValueError: one of them is too small.
     """
-    return Trickle(size, seconds, lasts=False)
+    return Trickle(number("size", size), number("seconds", seconds), lasts=False)
 
 
 def read_slowly(size: int = 1024, seconds: float = 0.1) -> Fault:
@@ -120,7 +124,7 @@ def read_slowly(size: int = 1024, seconds: float = 0.1) -> Fault:
     Raises:
         ValueError: one of them is too small.
     """
-    return Trickle(size, seconds, lasts=True)
+    return Trickle(number("size", size), number("seconds", seconds), lasts=True)
 
 
 def refuse_connection() -> Fault:
@@ -131,3 +135,9 @@ def refuse_connection() -> Fault:
     connection over a socket is accepted and closed.
     """
     return RefusedConnection()
+
+
+def number(name: str, value: Number) -> Number:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, not {kind(value)}")
+    return value

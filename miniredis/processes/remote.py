@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from ..arguments import check_condition
 from ..clock import Machine
 from ..handle import Handle
 
@@ -56,6 +57,7 @@ class RemoteServer(Handle):
             TimeoutError: it did not hold in time; the message tells who was connected or blocked.
             RuntimeError: the server has stopped.
         """
+        check_condition(condition)
         deadline, pause = Machine.monotonic() + timeout, SHORTEST
         while not condition():
             if Machine.monotonic() >= deadline:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .contents import Contents, as_bytes
+from .contents import Contents, as_bytes, elements, entries, fields
 
 __all__ = ["Assertions"]
 
@@ -26,28 +26,28 @@ class Assertions(Contents):
 
     def assert_list(self, key: str | bytes, expected: Iterable[Any], database: int = 0) -> None:
         """The key holds a list of these elements in this order."""
-        self._assert(key, "list", [*map(as_bytes, expected)], database)
+        self._assert(key, "list", [*map(as_bytes, elements(expected))], database)
 
     def assert_set(self, key: str | bytes, expected: Iterable[Any], database: int = 0) -> None:
         """The key holds a set of these members."""
-        self._assert(key, "set", {*map(as_bytes, expected)}, database)
+        self._assert(key, "set", {*map(as_bytes, elements(expected))}, database)
 
     def assert_hash(self, key: str | bytes, expected: Mapping[Any, Any], database: int = 0) -> None:
         """The key holds a hash with these fields and values, and no others."""
-        fields = {as_bytes(field): as_bytes(value) for field, value in expected.items()}
-        self._assert(key, "hash", fields, database)
+        content = {as_bytes(field): as_bytes(value) for field, value in fields(expected)}
+        self._assert(key, "hash", content, database)
 
     def assert_sorted_set(self, key: str | bytes, expected: Mapping[Any, float], database: int = 0) -> None:
         """The key holds a sorted set of these members with these scores."""
-        scores = {as_bytes(member): float(score) for member, score in expected.items()}
+        scores = {as_bytes(member): float(score) for member, score in fields(expected)}
         self._assert(key, "zset", scores, database)
 
     def assert_stream(
         self, key: str | bytes, expected: Iterable[tuple[Any, Iterable[Any]]], database: int = 0
     ) -> None:
         """The key holds a stream of these entries: each an id, and its fields and values in order."""
-        entries = [(as_bytes(number), [*map(as_bytes, fields)]) for number, fields in expected]
-        self._assert(key, "stream", entries, database)
+        content = [(as_bytes(number), [*map(as_bytes, words)]) for number, words in entries(expected)]
+        self._assert(key, "stream", content, database)
 
     def assert_missing(self, key: str | bytes, database: int = 0) -> None:
         """There is no such key."""

@@ -17,7 +17,17 @@ from ..engine.values.sorted_sets import SortedSet
 from ..engine.values.stream_nodes import id_text
 from ..engine.values.streams import Stream
 
-__all__ = ["Content", "Contents", "Entry", "StreamEntry", "entry_of", "written"]
+__all__ = [
+    "Content",
+    "Contents",
+    "Entry",
+    "StreamEntry",
+    "elements",
+    "entries",
+    "entry_of",
+    "fields",
+    "written",
+]
 
 StreamEntry: TypeAlias = tuple[bytes, list[bytes]]
 Content: TypeAlias = (
@@ -190,6 +200,28 @@ def as_bytes(word: Any) -> bytes:
     raise TypeError(f"Redis keeps bytes, and not {kind_of_object(word)}; give a str, bytes or a number")
 
 
+def elements(content: Any) -> Iterable[Any]:
+    """The elements of a list or set: a str or a dict is none, though it can be iterated over."""
+    if isinstance(content, str | bytes | Mapping) or not isinstance(content, Iterable):
+        raise TypeError(f"give several elements, such as a list, and not {kind_of_object(content)}")
+    return content
+
+
+def fields(content: Any) -> Iterable[tuple[Any, Any]]:
+    """The fields of a hash with their values, or the members of a sorted set with their scores."""
+    if not isinstance(content, Mapping):
+        raise TypeError(f"give a dict, and not {kind_of_object(content)}")
+    return content.items()
+
+
+def entries(content: Any) -> Iterable[tuple[Any, Iterable[Any]]]:
+    """The entries of a stream, each an id with its fields and values."""
+    for entry in elements(content):
+        if not isinstance(entry, list | tuple) or len(entry) != 2:
+            raise TypeError(f"an entry of a stream is (id, [field, value, ...]), and not {entry!r}")
+        yield entry[0], elements(entry[1])
+
+
 def written(entry: Entry) -> list[list[bytes]]:
     """The requests that replace a key by this one."""
     key, content, write = entry.key, entry.content, WRITTEN[entry.kind]
@@ -212,6 +244,6 @@ WRITTEN: Final[dict[str, Callable[[Any], Words]]] = {
     "zset": lambda content: [
         (b"ZADD", chain.from_iterable((score, each) for each, score in content.items()))
     ],
-    "stream": lambda content: [(b"XADD", [number, *fields]) for number, fields in content],
+    "stream": lambda content: [(b"XADD", [number, *words]) for number, words in entries(content)],
     "rqueue": lambda content: [(b"MQ.PUSH", [each]) for each in content],
 }

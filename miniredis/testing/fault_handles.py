@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import NoneType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Never, Self
 
 from ..arguments import kind
 from ..engine.faults.fault_rules import Fault, FaultRule
@@ -54,6 +54,16 @@ CONDITIONS: Final[dict[str, tuple[tuple[type, ...], str]]] = {
 """The types of the arguments of ``Faults.add``."""
 
 
+def refuse_unknown(names: Iterable[str]) -> None:
+    for name in names:
+        import difflib  # needed only after a mistake
+
+        known = ["then", *CONDITIONS]
+        near = difflib.get_close_matches(name, known, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+        raise TypeError(f"faults.add() got an unexpected keyword argument {name!r}; {advice}")
+
+
 class Faults:
     """The rules by which requests to a server meet a fault. ``server.faults`` has them.
 
@@ -76,6 +86,7 @@ class Faults:
         times: int | None = None,
         probability: float = 1.0,
         seed: int = 0,
+        **unknown: Never,
     ) -> Rule:
         """Adds a rule behind all others. Without conditions, each request meets it.
 
@@ -92,13 +103,15 @@ class Faults:
             times: how many meet the fault then; None for all.
             probability: with which each of these meets it, from 0 to 1.
             seed: decides which ones; the same ones for the same seed.
+            unknown: nothing; any other name is refused.
 
         Raises:
-            TypeError: ``then`` is no fault, or a condition is of another type.
+            TypeError: ``then`` is no fault, or a condition is unknown or of another type.
             ValueError: there is no such command, a number is out of range, or a rule for connections has a
                 command, a key or a client.
             RuntimeError: the server has stopped.
         """
+        refuse_unknown(unknown)
         if isinstance(then, str):
             from ..engine.faults.fault_kinds import ErrorReply  # few servers have faults
 

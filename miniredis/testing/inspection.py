@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..arguments import check_condition, kind
 from ..engine.own_requests import run_own
 from ..recordings import Recording
 from ..ticks.tick_runner import HAS_STOPPED
@@ -111,6 +112,8 @@ class Inspected(Assertions):
             RuntimeError: a script is running, the server has stopped, or this process was forked from the
                 server's.
         """
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(f"restore() takes what snapshot() returned, not {kind(snapshot)}")
         keyspace = snapshot._keyspace.borrowed()
         if len(keyspace.databases) != len(self._runner.engine.keyspace.databases):
             raise ValueError("the snapshot is of a server with another number of databases")
@@ -159,6 +162,7 @@ class Inspected(Assertions):
             RuntimeError: the server has stopped, runs on this very thread, or in the process that this one
                 was forked from.
         """
+        check_condition(condition)
         runner = self._runner
         runner.check_is_here()
         if runner.is_own_thread:

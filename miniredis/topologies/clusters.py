@@ -192,6 +192,7 @@ class Cluster(ServerGroup[ClusterNode]):
             ValueError: there is no replica that is up.
             TimeoutError: the replica does not get the data.
         """
+        self._check_is_own(node)
         replica = node
         if node.primary is None:
             candidates = [each for each in self.replicas if each.primary is node and each.is_up]

@@ -170,13 +170,19 @@ class ServerGroup(Stoppable, Generic[Member]):
 
     def kill(self, server: Member) -> None:
         """Ends a server at once."""
+        self._check_is_own(server)
         self._call(self._kill, server)
 
     def restart(self, server: Member) -> None:
         """Starts a server that was killed, at the same port; raises ``ValueError`` if it is up."""
+        self._check_is_own(server)
         if server.is_up:
             raise ValueError(f"{server!r} is up; kill it first")
         self._call(self._restart, server)
+
+    def _check_is_own(self, server: Member) -> None:
+        if server not in self._servers:
+            raise ValueError(f"{server!r} is no server of this {self.caller}")
 
     @property
     def now(self) -> dt.datetime:

@@ -88,8 +88,8 @@ class FaultRule:
     _spared: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if self.after < 0 or (self.times is not None and self.times < 0) or not 0 <= self.probability <= 1:
-            raise ValueError("after and times count requests, and probability is from 0 to 1")
+        if self.after < 0 or (self.times is not None and self.times < 1) or not 0 <= self.probability <= 1:
+            raise ValueError("after and times count requests, times from 1 on; probability is from 0 to 1")
         self.is_of_connections = hasattr(self.fault, "is_of_connections")
         if self.is_of_connections and (self.command or self.key is not None or self.client is not None):
             raise ValueError("a connection is refused before it has a command, a key or a client's name")

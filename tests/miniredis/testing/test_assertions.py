@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import miniredis
+from tests.cases import for_each
 
 CONTENTS: dict[str, tuple[Any, Any]] = {
     "string": (5, b"6"),
@@ -23,6 +24,12 @@ CONTENTS: dict[str, tuple[Any, Any]] = {
 @pytest.fixture(params=[miniredis.start, miniredis.spawn], ids=lambda start: start.__name__)
 def server(request: pytest.FixtureRequest) -> Iterator[Any]:
     with request.param() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[Any]:
+    with miniredis.start() as server:
         yield server
 
 
@@ -50,6 +57,25 @@ def test_a_key_of_another_type_is_told(server: Any) -> None:
     server.set_content("jobs", {"a": 1})
     with pytest.raises(AssertionError, match=r"'jobs' is a sorted set, not a list: \{b'a': 1\.0\}"):
         server.assert_list("jobs", ["a"])
+
+
+@for_each(
+    ("kind", "expected", "message"),
+    [
+        ("list", "abc", "give several elements, such as a list, and not str"),
+        ("set", 7, "give several elements, such as a list, and not int"),
+        ("hash", ["a"], "give a dict, and not list"),
+        ("sorted_set", ["a"], "give a dict, and not list"),
+        ("stream", [{"f": 2}], "an entry of a stream is .*, and not {'f': 2}"),
+        ("stream", [("1-1", {"f": 2})], "give several elements, such as a list, and not dict"),
+    ],
+)
+def test_what_no_key_of_the_type_can_hold_is_a_mistake_of_the_test(
+    embedded: Any, kind: str, expected: Any, message: str
+) -> None:
+    embedded.set_content("key", CONTENTS[kind][0])
+    with pytest.raises(TypeError, match=message):
+        getattr(embedded, f"assert_{kind}")("key", expected)
 
 
 def test_databases_are_told_apart(server: Any) -> None:

@@ -81,6 +81,8 @@ def test_words_and_numbers_stand_for_bytes_and_nothing_deletes_the_key(
         ([None], TypeError, "Redis keeps bytes, and not None; give a str, bytes or a number"),
         ({"f": ["v"]}, TypeError, "Redis keeps bytes, and not list"),
         (True, TypeError, "Redis keeps bytes, and not bool"),
+        ([["a"]], TypeError, r"an entry of a stream is \(id, \[field, value, \.\.\.\]\), and not \['a'\]"),
+        ([("1-1", "fv")], TypeError, "give several elements, such as a list, and not str"),
         ([("2-0", ["f", "v"]), ("1-0", ["f", "v"])], ValueError, "equal or smaller than the target stream"),
     ],
 )

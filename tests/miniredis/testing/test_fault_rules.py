@@ -420,7 +420,9 @@ def test_a_server_without_rules_is_quiet_again(server: Any) -> None:
     [
         ({"then": 7}, TypeError, "then must be a fault of miniredis.faults or a str, not int"),
         ({"then": "ERR", "command": "nosuch"}, ValueError, "there is no command 'nosuch'"),
-        ({"then": "ERR", "times": -1}, ValueError, "count requests"),
+        ({"then": "ERR", "times": 0}, ValueError, "count requests, times from 1 on"),
+        ({"then": "ERR", "comand": "GET"}, TypeError, "'comand'; did you mean 'command'?"),
+        ({"then": "ERR", "x": "GET"}, TypeError, "'x'; it takes then, command, key, client, after, times,"),
         ({"then": "ERR", "probability": 1.1}, ValueError, "from 0 to 1"),
         ({"then": "ERR\r\n+OK"}, ValueError, "one line"),
         ({"then": ""}, ValueError, "one line"),
@@ -454,6 +456,8 @@ def test_what_is_no_fault_is_refused() -> None:
         faults.cut("never")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="more than 0 seconds, not nan"):
         faults.delay(float("nan"))
+    with pytest.raises(TypeError, match="seconds must be a number, not str"):
+        faults.delay("1")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least 1 byte"):
         faults.send_in_pieces(0)
     with pytest.raises(ValueError, match="more than 0 seconds"):

@@ -159,6 +159,13 @@ def test_a_snapshot_can_be_restored_on_another_server(server: Any, client: Any) 
         smaller.restore(server.snapshot())
 
 
+def test_a_condition_that_is_no_function_and_a_snapshot_that_is_none_are_refused(server: Any) -> None:
+    with pytest.raises(TypeError, match=r"wait_until\(\) takes a function, .*, not bool"):
+        server.wait_until(True)
+    with pytest.raises(TypeError, match=r"restore\(\) takes what snapshot\(\) returned, not dict"):
+        server.restore({})
+
+
 def test_a_restored_key_serves_the_client_that_waits_for_it(server: Any, client: Any) -> None:
     client.rpush("jobs", "a", "b")
     snapshot = server.snapshot()

@@ -451,6 +451,9 @@ def test_a_cluster_that_has_stopped_says_so() -> None:
         node = cluster.nodes[0]
     cluster.stop()
     assert not node.is_up
+    for act in (cluster.kill, cluster.restart, cluster.failover):
+        with pytest.raises(ValueError, match="'x' is no server of this cluster"):
+            act("x")  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="the cluster has stopped"):
         cluster.kill(node)
 
@@ -463,6 +466,7 @@ def test_wrong_arguments_are_refused() -> None:
         ({"port": 6379}, ValueError, "port is different for each server"),
         ({"databases": "x"}, miniredis.ConfigurationError, "databases"),
         ({"prot": 1}, TypeError, "prot"),
+        ({"primaries": 3}, TypeError, "it takes nodes, replicas, clock, loop, version, and redis-server's"),
         ({"clock": "x"}, ValueError, "clock"),
         ({"version": "5"}, ValueError, "5"),
         ({"bind": "192.0.2.1"}, OSError, "could not listen"),
