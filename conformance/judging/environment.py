@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, Final, Self, TypeVar
 
 import redis
@@ -14,7 +14,7 @@ from ..clients.flavours import FLAVOURS, MAKERS
 from ..clients.judged import Client, Judged
 from ..failure import Evidence
 from ..targets import Address
-from ..wire import RawConnection
+from ..wire import Hangup, RawConnection
 from ..wire.gate import Gate
 from .limits import OnThread, pauses
 
@@ -110,6 +110,7 @@ class Environment:
         self._resources = ExitStack()
         self._running: list[Running[Any]] = []
         self._clients: list[Judged] = []
+        self._connections: list[RawConnection] = []
         self.redis: redis.Redis = redis.Redis.from_url(
             address.url,
             protocol=2,
@@ -129,11 +130,21 @@ class Environment:
             raise
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Failure) and "unknown command" not in str(error).lower():
+            error.args = ("; ".join([str(error), *self._unknown_commands()]),)
         self._resources.close()
         for running in self._running:  # nobody may have waited for it yet
             if running.done() and isinstance(unsupported := running.exception(), Unsupported):
                 raise unsupported
+
+    def _unknown_commands(self) -> list[str]:
+        """Commands of the check that the server does not know, which may be why it failed."""
+        for connection in self._connections:
+            with suppress(OSError, Hangup, ValueError):  # the reply of one that was to wait is not read yet
+                if not connection.is_silent():
+                    connection.reply()
+        return list(dict.fromkeys(each for connection in self._connections for each in connection.unknown))
 
     def _remove_keys(self) -> None:
         with answered("KEYS or DEL"):
@@ -146,7 +157,9 @@ class Environment:
     def connect(self) -> RawConnection:
         """A connection for raw bytes, closed at the check's end."""
         to = self.address
-        return self._resources.enter_context(RawConnection(to.host, to.port, to.db, to.password, to.user))
+        made = RawConnection(to.host, to.port, to.db, to.password, to.user)
+        self._connections.append(made)
+        return self._resources.enter_context(made)
 
     def using(self, resource: Resource) -> Resource:
         """Enters a context manager, which the check's end leaves."""

@@ -41,6 +41,9 @@ class RawConnection:
         db: the database to SELECT.
         password: what to AUTH with, if need be.
         user: as whom.
+
+    Attributes:
+        unknown: the last command before each reply that it is unknown, with that reply.
     """
 
     def __init__(
@@ -64,6 +67,8 @@ class RawConnection:
         self.socket = connected
         self._buffer = bytearray()
         self._end = ReplyEnd()
+        self._sent = ""
+        self.unknown: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -77,6 +82,8 @@ class RawConnection:
 
     def send(self, *arguments: str | bytes) -> None:
         """Sends a command, without waiting for its reply."""
+        name = arguments[0] if arguments else ""
+        self._sent = name if isinstance(name, str) else name.decode("latin-1")
         self.socket.sendall(encode(*arguments))
 
     def command(self, *arguments: str | bytes) -> bytes:
@@ -99,6 +106,9 @@ class RawConnection:
         reply = bytes(self._buffer[:end])
         del self._buffer[:end]
         self._end = ReplyEnd()
+        if reply[:20].lower() == b"-err unknown command":
+            error = reply.partition(b", with args")[0][:200].decode("latin-1").strip()
+            self.unknown.append(f"{self._sent}: {error}")
         return reply
 
     def take_all(self) -> bytes:

@@ -256,6 +256,20 @@ def test_a_verdict_means_one_thing(raised: Exception, verdict: str, embedded_ser
     assert judge_with(check, embedded_server).verdict == verdict
 
 
+def test_a_reason_names_the_commands_that_the_server_does_not_know(server_address: Address) -> None:
+    def check(env: Environment) -> None:
+        asked, waits = env.connect(), env.connect()
+        for _ in range(2):
+            asked.command("NOSUCH")
+        waits.send("NEVER", "0")
+        env.until(lambda: not waits.is_silent(), "was the second command answered")
+        raise Failure("wanted 1, got 2")
+
+    assert judge_with(check, server_address).reason == (
+        "wanted 1, got 2; NOSUCH: -ERR unknown command 'NOSUCH'; NEVER: -ERR unknown command 'NEVER'"
+    )
+
+
 def test_every_clause_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--list"]) == 0
     said = capsys.readouterr().out.splitlines()
