@@ -80,7 +80,8 @@ PLAIN: Final = _Pair(_payload, bytes)
 
 
 def _json() -> _Pair:
-    return _Pair(lambda item: json.dumps(item, separators=(",", ":")).encode(), json.loads)
+    """Refuses infinity and NaN: JSON has none, and clients in other languages could not read the message."""
+    return _Pair(lambda item: json.dumps(item, separators=(",", ":"), allow_nan=False).encode(), json.loads)
 
 
 def _pickle() -> _Pair:

@@ -8,7 +8,8 @@ the rejected messages. Three have what a client found dead, or lost, and did not
 deletes them all.
 
 Rules:
-    - Names are bytes. A ``str`` is encoded as UTF-8. Any byte is allowed, and a name may be empty.
+    - Names are bytes. A ``str`` is encoded as UTF-8. Any byte is allowed. ``Keys`` may have an
+      empty name, of a queue that another client made; our queue objects may not: it is a variable not set.
     - The order of ``SUFFIXES`` is the order in which the protocol's Delete removes the keys.
 
 To add a key: a field in ``Keys`` and its suffix in ``SUFFIXES``; ``Keys.of`` and the tests follow.
@@ -76,6 +77,19 @@ class QueueKeys(Protocol):
     def all(self) -> tuple[bytes, ...]: ...  # noqa: D102
     @property
     def has_hash_tag(self) -> bool: ...  # noqa: D102
+
+
+def queue_name(text: bytes | str) -> bytes:
+    """The name for a queue object, as bytes.
+
+    Raises:
+        TypeError: Neither ``bytes`` nor ``str``.
+        ValueError: Empty.
+    """
+    name = as_bytes(text)
+    if not name:
+        raise ValueError("a queue's name must not be empty; is a variable not set?")
+    return name
 
 
 @dataclass(frozen=True, slots=True)

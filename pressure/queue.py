@@ -27,7 +27,7 @@ from pressure.connections.arguments import ServerOptions
 from pressure.connections.settings import SLICE
 from pressure.errors import QueueClosedError
 from pressure.execution.lease import lease_of
-from pressure.keys import Keys
+from pressure.keys import Keys, queue_name
 from pressure.methods.consuming import ConsumeMethods
 from pressure.methods.joining import UnfinishedTasks
 from pressure.methods.lifecycle import LifecycleMethods
@@ -59,7 +59,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
     refused a command) and, on a Redis Cluster, ``ClusterError`` (the name has no hash tag).
 
     Args:
-        name: The queue's name: any bytes; a ``str`` is encoded as UTF-8.
+        name: The queue's name: any bytes, but not empty; a ``str`` is encoded as UTF-8.
         url: The server's URL: ``redis://``, ``rediss://`` (TLS) or ``unix://``;
             ``redis+sentinel://host:port,host:port/name/db`` for the master that Sentinels know as ``name``;
             ``redis+cluster://host:port,host:port`` for the node of a cluster that has the queue;
@@ -123,7 +123,7 @@ class QueueMethods(ConsumeMethods[V], LifecycleMethods[V]):
             prefix=prefix,
             max_connections=max_connections,
         )
-        keys = Keys.of(name, where.prefix)
+        keys = Keys.of(queue_name(name), where.prefix)
         server, lease = ServerFacts(scripts=scripts, in_cluster=where.in_cluster), lease_of(lease)
         self._context = Context(keys, time.monotonic, SLICE, server, lease, heal=heal)
         self._codec = codec_of(codec)

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic
 
 from pressure.codecs import Codec, V, codec_of, decoded, sendable
 from pressure.connections.settings import SLICE
-from pressure.keys import as_bytes, hash_tag
+from pressure.keys import as_bytes, hash_tag, queue_name
 from pressure.methods.methods import Methods
 from pressure.protocol.operation import Deadline, ServerFacts
 from pressure.text import printable
@@ -176,7 +176,7 @@ class Kind(Methods, Generic[V]):
         self, name: bytes | str, key: bytes | str | None, codec: Codec[V] | str | None, *, scripts: bool,
         envelope: bool = False,
     ) -> None:  # fmt: skip
-        name = as_bytes(name)
+        name = queue_name(name)
         check_name(name)
         main = b"queue:" + name if key is None else as_bytes(key, "key")
         self._context = KindContext(

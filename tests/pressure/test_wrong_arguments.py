@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,14 @@ from pressure import BackupQueue, Queue, ReliableQueue, RingQueue
 #: What is done with queues that are never asked for anything, and what the error says.
 CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "name": (lambda: Queue(5), TypeError, "a queue's name must be bytes or str, not int"),  # type: ignore[call-overload]
+    **{
+        f"empty name of a {kind.__name__}": (
+            partial(kind, ""),
+            ValueError,
+            "a queue's name must not be empty; is a variable not set?",
+        )
+        for kind in (Queue, BackupQueue, RingQueue, ReliableQueue)
+    },
     "prefix": (lambda: Queue("j", prefix=5), TypeError, "prefix must be bytes or str, not int"),  # type: ignore[call-overload]
     "host": (lambda: Queue("j", host=5), TypeError, "host must be a str, not int"),  # type: ignore[call-overload]
     "db": (lambda: Queue("j", db=-1), ValueError, "db must be 0 or more, not -1"),
@@ -116,3 +125,8 @@ def test_the_error_for_a_wrong_url_names_the_environment_variable_it_came_from(
     monkeypatch.setenv("REDIS_URL", "http://h")
     with pytest.raises(ValueError, match=r"not so 'http://h' \(from the environment variable REDIS_URL\)$"):
         Queue("j")
+
+
+def test_a_value_that_json_does_not_have_is_an_error_before_anything_is_sent() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Queue("j", codec="json", port=1).put({"price": float("nan")})
