@@ -64,7 +64,11 @@ class Status:
 
 
 STATUSES: Final = (
-    Status(DONE, "done, or the answer is yes; also when the reader of the output, such as head, has ended"),
+    Status(
+        DONE,
+        "done, or the answer is yes; also when the reader of the output, such as head, has ended, and no "
+        "message was lost",
+    ),
     Status(NO, "the answer is no, doctor found a problem, or repair left something as it is"),
     Status(2, "wrong usage", (ValueError,)),
     Status(3, "the queue does not exist", (QueueDoesNotExistError,)),
