@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from conformance import command
-from conformance.bench.servers import miniredis
 from conformance.clients.flavours import FLAVOURS
 from conformance.documents import CHECKS, CLAUSES
 from conformance.judging import runner
@@ -34,6 +34,8 @@ from conformance.targets import (
 )
 from conformance.wire import RawConnection
 from miniredis.testing.real_servers import FREE_PORT, real_at_free_port
+from tests.servers import find_redis_7_0, start_redis
+from tests.tools.bench.servers import miniredis
 
 Handler = Callable[[socket.socket], None]
 
@@ -166,6 +168,22 @@ def test_any_program_that_takes_redis_servers_arguments_is_a_target(
     assert f"other-server is {other}, Redis" in said
     assert "list-notes other-server: 1/1" in said
     assert "list-notes mine: 1/1" in said
+
+
+def test_a_server_that_may_be_emptied_plays_conversations_and_keeps_its_directives(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        start_redis(tmp_path, "--hz", "50", program=find_redis_7_0) as server,
+        Redis(port=server.port) as client,
+    ):
+        for mark, verdicts, left in (("", "0/0 (1 not asked)", 1), ("#may-be-emptied", "1/1", 0)):
+            client.set("k", "v")
+            client.acl_setuser("ann")
+            assert command.main(["judge", server.url + mark, "--clause", "recorded.config"]) == 0
+            assert f"recorded {server.url}: {verdicts}\n" in capsys.readouterr().out
+            assert (client.dbsize(), len(client.acl_users())) == (left, 1 + left)
+            assert server.setting("hz") == "50"
 
 
 @pytest.mark.parametrize(

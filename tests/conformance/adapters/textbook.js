@@ -12,6 +12,10 @@ const FAULT = process.argv[2];
 const SLICE = 0.5; // seconds a client waits for a role before it looks whether the queue is still there
 const ROLES = { producer: ":producer_free", consumer: ":consumer_free" };
 const STATS = ["produced_messages", "produced_bytes", "consumed_messages", "consumed_bytes"];
+const BESIDE = [
+  ":bound", ":producer", ":consumer", ":producer_free", ":consumer_free", ":not_full", ":closed",
+  ...STATS.map((name) => `:stats:${name}`),
+]; // what follows the name in all keys of a queue but that of its list
 
 class Refusal extends Error {
   constructor(name, text) {
@@ -101,7 +105,9 @@ class Connection {
 class Queue {
   constructor({ name, url, host, port, db, prefix }) {
     const env = process.env;
-    const at = env.REDIS_URL ?? `redis://${env.REDIS_SERVER ?? "127.0.0.1"}:${env.REDIS_PORT ?? 6379}/${env.REDIS_DB ?? 0}`;
+    const linked = /^tcp:\/\/(.*)$/.exec(env.REDIS_PORT ?? "")?.[1]; // as Kubernetes has it
+    const server = linked ?? `${env.REDIS_SERVER ?? "127.0.0.1"}:${env.REDIS_PORT ?? 6379}`;
+    const at = env.REDIS_URL ?? `redis://${server}/${env.REDIS_DB ?? 0}`;
     const where = host === undefined ? (url ?? at) : `redis://${host}:${port}/${db ?? 0}`;
     this.key = `${prefix ?? env.PRESSURE_PREFIX ?? "__pressure__"}:${name}`;
     this.redis = new Connection(new URL(where));
@@ -130,14 +136,26 @@ class Queue {
     return (await this.ask("EXISTS", ":closed")) === 1;
   }
 
-  async create({ bound }) {
-    if (!Number.isInteger(bound ?? 0) || (bound ?? 0) < 0) throw new Refusal("ValueError", "a bound is 0 or more");
-    if (!(await this.ask("SETNX", ":bound", bound ?? 0))) throw new Refusal("QueueAlreadyExistsError");
+  // One step, which is not taken while any key of the queue is there, nor for a name that is a key of another queue.
+  async create({ bound = 0 }) {
+    if (!Number.isInteger(bound) || bound < 0) throw new Refusal("ValueError", "a bound is 0 or more");
+    const taken = ["", ...BESIDE].map((suffix) => this.key + suffix);
+    const suffix = BESIDE.find((each) => this.key.endsWith(each));
+    if (suffix) taken.push(`${this.key.slice(0, -suffix.length)}:bound`);
+    await this.redis.ask("WATCH", ...taken);
+    if (await this.redis.ask("EXISTS", ...taken)) {
+      await this.redis.ask("UNWATCH");
+      throw new Refusal("QueueAlreadyExistsError");
+    }
+    await this.redis.ask("MULTI");
+    await this.ask("SET", ":bound", bound);
     for (const list of [":producer_free", ":consumer_free", ":not_full"]) await this.ask("LPUSH", list, 1);
+    if (!(await this.redis.ask("EXEC"))) throw new Refusal("QueueAlreadyExistsError");
   }
 
-  // Waits until a list has something, or the time is over; a deadline of null is none, 0 has passed already.
-  async pop(lists, deadline, until = () => true) {
+  // Waits until a list has something, the time is over, or it is so that nothing will come; a deadline of null is none,
+  // 0 has passed already.
+  async pop(lists, deadline, until = () => false) {
     for (;;) {
       const left = deadline === null ? SLICE : Math.min(SLICE, (deadline - Date.now()) / 1000);
       if (left < 0.002) {
@@ -146,15 +164,19 @@ class Queue {
       }
       const found = await this.redis.ask("BRPOP", ...lists.map((list) => this.key + list), left);
       if (found) return [found[0].slice(this.key.length), found[1]];
-      await until();
+      if (await until()) return null;
     }
+  }
+
+  async inUse(role) {
+    return new Refusal("QueueInUseError", `the ${role} is ${await this.ask("GET", `:${role}`)}`);
   }
 
   async withRole(role, deadline, work) {
     await this.check();
     if (role === "producer" && (await this.closed())) throw new Refusal("QueueClosedError");
     if (!(await this.pop([ROLES[role]], deadline, () => this.check()))) {
-      throw new Refusal("QueueInUseError", `the ${role} is ${await this.ask("GET", `:${role}`)}`);
+      throw await this.inUse(role);
     }
     let deleted = false;
     try {
@@ -239,18 +261,20 @@ class Queue {
     });
   }
 
+  // Finishes a Delete that gave up, too: then other keys are left than the bound.
   async delete({ timeout }) {
-    await this.check();
+    const all = ["", ...BESIDE].map((suffix) => this.key + suffix);
+    if (!(await this.redis.ask("EXISTS", ...all))) throw new Refusal("QueueDoesNotExistError");
     const deadline = timeout === undefined ? null : Date.now() + timeout * 1000;
     await this.ask("DEL", ":bound");
     await this.ask("LPUSH", ":not_full", 0);
     await this.ask("LPUSH", ":closed", 0, 0);
     for (const role of Object.keys(ROLES)) {
-      if (!(await this.pop([ROLES[role]], deadline))) throw new Refusal("QueueInUseError", role);
+      const removed = async () => !(await this.ask("EXISTS", `:${role}`)); // by a Delete that came so far
+      if (!(await this.pop([ROLES[role]], deadline, removed)) && !(await removed())) throw await this.inUse(role);
       await this.redis.ask("DEL", `${this.key}:${role}`, this.key + ROLES[role]);
     }
-    const rest = [":not_full", ":closed", ...STATS.map((name) => `:stats:${name}`), ""];
-    await this.redis.ask("DEL", ...rest.map((suffix) => this.key + suffix));
+    await this.redis.ask("DEL", ...all);
   }
 }
 

@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ..targets import NoRealRedisError, find_real_redis
+from conformance.targets import NoRealRedisError, find_real_redis
+
 from .servers import RunningServer
 from .turns import MissingError, Pair
 from .workbench import Measure, Workbench
@@ -124,7 +125,7 @@ def run_once(server: RunningServer, load: Load, requests: int) -> float:
     options = {"-h": "127.0.0.1", "-p": server.port, "-c": load.clients, "-P": load.pipeline, "-n": requests}
     words = [str(word) for option in options.items() for word in option]
     try:
-        done = subprocess.run(  # noqa: S603  (the program was looked for)
+        done = subprocess.run(
             [tool(), *words, "--csv", *load.command],
             capture_output=True, text=True, timeout=LONGEST_RUN, check=False,
         )  # fmt: skip

@@ -13,7 +13,8 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-from ..wire import PATIENCE, encode
+from conformance.wire import PATIENCE, encode
+
 from .crowds import allow_files, blocked, idle
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples

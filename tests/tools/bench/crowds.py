@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from ..wire import PATIENCE, RawConnection, encode
+from conformance.wire import PATIENCE, RawConnection, encode
+
 from .servers import RunningServer
 from .turns import MissingError
 

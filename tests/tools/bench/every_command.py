@@ -14,7 +14,8 @@ from typing import Any, Final, Self
 
 import hiredis
 
-from ..wire import encode
+from conformance.wire import encode
+
 from .servers import RunningServer, processor_seconds
 from .workbench import Measure, Workbench, by_turns
 
