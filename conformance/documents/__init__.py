@@ -30,6 +30,7 @@ MODULES: Final = (
             "looking",
             "mending",
             "healing",
+            "leases",
             "receiving",
             "refusals",
             "lost_roles",

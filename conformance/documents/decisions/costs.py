@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import product
 from typing import Any, Final
 from unittest import mock
 
@@ -53,6 +54,10 @@ WAITING: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {
 """What waits for each role, and what does not."""
 
 
+LOOKS: Final = {DEAD: 3, b"other": 1}
+"""How many messages it takes to look at a holder that is dead, which is noted, and at one that may be alive."""
+
+
 def sent(gate: Gate, work: Callable[[], object]) -> int:
     """How many messages a client sends that does something; it may be refused."""
     gate.arm(0, lambda: None)
@@ -95,7 +100,7 @@ def few_of_kinds(env: Environment) -> None:
 @check("decided.heals")
 def looks_seldom(env: Environment) -> None:
     """Who waits looks at a holder after a fifth of the time between two looks; who does not, once in that time."""
-    for role, (waits, fails) in WAITING.items():
+    for (role, (waits, fails)), (holder, looks) in product(WAITING.items(), LOOKS.items()):
         gate = env.using(Gate(env.address))
         with (
             mock.patch.object(liveness, "PROBE_INTERVAL", LONG),
@@ -105,17 +110,17 @@ def looks_seldom(env: Environment) -> None:
             queue.create()
             queue.put_many(THERE)
             waits(queue)
-            take(env, role, DEAD)
+            take(env, role, holder)
             gate.arm(0, lambda: None)
             waiting = env.start_blocked(partial(waits, queue))
             expect(gate.disarm(), 3 - (env.flavour == "plain"), f"messages of who waits for the {role} role")
             env.redis.lpush(env.queue_key(f":{role}_free"), "0")
             waiting.finish(f"a client that waits for the {role} role")
             seen = []
-            for holder in (DEAD, DEAD, DEAD + b"1"):
-                take(env, role, holder)
+            for each in (holder, holder, DEAD + b"1"):
+                take(env, role, each)
                 seen.append(sent(gate, partial(fails, queue)))
             least = seen[1]
-            expect(seen, [least + 3, least, least], f"messages of who does not wait for the {role} role")
+            expect(seen, [least + looks, least, least], f"messages of who does not wait for the {role} role")
             queue.repair(force=True)
             queue.delete()

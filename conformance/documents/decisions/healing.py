@@ -1,4 +1,4 @@
-"""What our own client does about a dead holder while it waits, and how leases end a hold."""
+"""What our own client does about a dead holder while it waits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pressure.protocol import liveness
 from ...clients.textbook import LATER, Textbook
 from ...judging.environment import Environment, expect, expect_error
 from ..registry import check
-from ..state import CONSUMER, LONG, count, expect_roles_free, length, server_time, text, values
+from ..state import CONSUMER, LONG, count, expect_roles_free, length, text, values
 from . import HOLD, RECEIVE, decided, ours
 from .mending import impatient, take
 
@@ -120,11 +120,21 @@ def looks_twice_before_it_frees_a_role(env: Environment) -> None:
             expect(lasted >= SOON, True, f"{lasted:.2f} s until a repair freed a role, looks {SOON} s apart")
 
 
-BETWEEN: Final = 0.5
+BETWEEN: Final = 0.3
 """Seconds between two looks at a holder."""
 
 SOON: Final = 0.05
 """The same for a repair, which always takes as long."""
+
+
+@check("decided.heals")
+def needs_no_note_of_another(env: Environment) -> None:
+    """Who waits looks twice itself: a note that another program has written, and that never expires, is no matter."""
+    for role, operate in (OPERATIONS[name] for name in SHORT):
+        with refilled(env) as queue:
+            take(env, role, DEAD)
+            env.redis.set(env.queue_key(f":{role}:suspect"), DEAD)
+            env.start(partial(operate, queue, None)).finish(f"a client that waits for the {role} role")
 
 
 @check("decided.heals")
@@ -173,6 +183,27 @@ def two_that_do_not_wait_restore_a_token(env: Environment) -> None:
                 wanted = type(None) if is_last and is_restored else QueueFullError
                 expect(type(error), wanted, f"what stops a Put that finds no token, noted {seconds} s before")
                 noted_before(env, ":not_full:suspect", seconds)
+
+
+@check("decided.heals")
+def restores_each_token_after_a_time(env: Environment) -> None:
+    """Room without a token is seen for as long as a token may be on its way, each time anew."""
+    with refilled(env) as queue, mock.patch.object(liveness, "PROBE_INTERVAL", BETWEEN):
+        for holds in (False, False, True):
+            env.redis.delete(env.queue_key(":not_full"))
+            began = time.monotonic()
+            putting = env.start_blocked(partial(queue.put, b"w"))
+            if holds:
+                env.redis.blpop([env.key("none")], BETWEEN / 2)
+                take(env, "consumer", b"other")
+                env.redis.blpop([env.key("none")], BETWEEN / 2)
+                began = time.monotonic()
+                env.redis.lpush(env.queue_key(CONSUMER), "0")
+            putting.finish("a Put that finds no token")
+            lasted = time.monotonic() - began
+            expect(
+                lasted >= BETWEEN, True, f"{lasted:.2f} s until a token was restored, looks {BETWEEN} s apart"
+            )
 
 
 @check("decided.heals")
@@ -244,62 +275,3 @@ def restores_the_token_that_the_dead_owed(env: Environment) -> None:
         env.redis.rpop(env.queue_key())
         expect(env.start(queue.get).finish("a Get after a dead consumer"), b"w", "what is got")
         putting.finish("a Put of another program that waits for room")
-
-
-@decided("decided.lease", "a client hangs holding a role", needs=RECEIVE)
-def holds_for_a_time(env: Environment) -> None:
-    """With a lease a role is held for so long, unless the lease is renewed."""
-    with refilled(env, lease=LONG) as queue:
-        before = server_time(env)
-        with queue.receive():
-            left = time_left(env)
-            least = 1000 * LONG - (server_time(env) - before) - 2
-            expect(least <= left <= 1000 * LONG, True, f"{left} ms are left of {LONG} s")
-        expect(time_left(env), -1, "the time of a role that was given back")
-
-
-def time_left(env: Environment) -> int:
-    """Milliseconds until the consumer's identifier expires; -1 for never."""
-    left: Any = env.redis.pttl(env.queue_key(":consumer"))
-    return int(left)
-
-
-@check("decided.lease")
-def is_renewed(env: Environment) -> None:
-    with refilled(env, lease=0.9) as queue, queue.receive():
-        env.redis.pexpire(env.queue_key(":consumer"), 700)
-        env.until(lambda: time_left(env) > 700, "was a lease renewed")
-
-
-@check("decided.lease")
-def is_lost(env: Environment) -> None:
-    for holder, why in LOST.items():
-        with refilled(env, lease=LONG) as queue:
-            error = env.start(partial(loses_its_role, env, queue, holder)).error("a block that lost its role")
-            expect(isinstance(error, QueueInUseError), True, f"{error!r} of a block that lost its role")
-            expect(f"has lost the consumer role: {why}" in str(error), True, f"whether it tells why: {error}")
-            expect((values(env), length(env, ":unacked"), length(env, CONSUMER)), ([], 1, 0), "what is left")
-
-
-LOST: Final = {
-    None: "its lease of 3600 s ran out",
-    b"another": "it was freed, and is held by another now",
-    DEAD + b"/released": "it was freed, by a repair or by a client that waited for it, maybe since its lease",
-}
-"""By what the holder key says to who has lost the role, what its error says."""
-
-
-def loses_its_role(env: Environment, queue: Any, holder: bytes | None) -> None:
-    with queue.receive():
-        take(env, "consumer", holder)
-
-
-@check("decided.lease")
-def another_frees_what_is_lost(env: Environment) -> None:
-    with refilled(env, lease=LONG) as queue:
-        with expect_error(QueueInUseError, "a block whose lease ran out"):
-            loses_its_role(env, queue, None)
-        expect(
-            (values(env), length(env, ":unacked"), length(env, CONSUMER)), ([], 1, 0), "what is left to free"
-        )
-        expect(env.start(queue.get).finish("a Get after a lease ran out"), b"v", "what is got")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
+from itertools import count as numbers
 from itertools import product
 from typing import Any
 
@@ -28,6 +30,7 @@ from .attempts import (
     receive,
     spoil,
 )
+from .mending import take
 
 
 @decided("decided.refused", "what a server may refuse", needs=RECEIVE)
@@ -232,3 +235,31 @@ def a_token_goes_back_where_memory_is_full(env: Environment) -> None:
     putting.expect_error(ServerReplyError, "a Put that is refused what it does with its token")
     seen = [length(env, suffix) for suffix in (":not_full", PRODUCER, "")]
     expect(seen, [1, 1, 0], "tokens, roles, values")
+
+
+@check("decided.refused")
+def a_role_is_freed_where_memory_is_full(env: Environment) -> None:
+    """A script does what the transaction of a repair was refused; whoever runs no scripts says so, as of other refusals."""
+    for role, (answer, is_freed) in product(
+        ("producer", "consumer"), ((full_memory, env.flavour != "plain"), (loading, False))
+    ):
+        queue: Any
+        queue, gate = env.gated()
+        queue.create()
+        take(env, role, b"other")
+        gate.arm(1, *[Instead(first_transaction(answer))] * 9)
+        with nullcontext() if is_freed else expect_error(ServerReplyError, f"a repair, {answer.__name__}"):
+            queue.repair(force=True)
+        expect(length(env, f":{role}_free"), int(is_freed), f"elements of the {role} role, {answer.__name__}")
+        queue.repair(force=True)
+        queue.delete()
+
+
+def first_transaction(answer: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:
+    """Answers the first transaction so, and lets all else through."""
+    transactions = numbers()
+
+    def refuse(message: bytes) -> bytes | None:
+        return None if b"MULTI" not in message or next(transactions) else answer(message)
+
+    return refuse

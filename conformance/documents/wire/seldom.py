@@ -157,3 +157,13 @@ def a_busy_server_is_not_shut_down(env: Environment) -> None:
             expect(other.command(*request.split()), wanted, f"{request} while a script runs")
         killed = b"-ERR Script killed by user with SCRIPT KILL... script: "
         expect(runs.reply().startswith(killed), True, "whether a script that is killed says so")
+
+
+@check("wire.server")
+def art_takes_numbers(env: Environment) -> None:
+    """LOLWUT reads as many numbers as the art of a version has sizes; the last line of art is the server's version."""
+    for words in (("5", "1", "1", "1", "x"), ("6", "1", "1", "x")):
+        art = env.connect().command("LOLWUT", "VERSION", *words)
+        expect(
+            b"Redis ver. 7.0." in art, True, f"whether LOLWUT VERSION {' '.join(words)} ends by the version"
+        )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Final, TypeVar
 
 from ...judging.environment import Environment, expect
-from ...targets import embedded, real_redis
+from ...targets import Address, embedded, real_redis
 from ...wire import RawConnection
 from ..model import Clause
 from ..registry import check, declare
 from . import decoded, reference_of
+
+T = TypeVar("T")
 
 declare(
     Clause(
@@ -81,35 +85,40 @@ MONITORED: Final = (
 """Requests that a monitor is told of, each in a reply."""
 
 
+def beside(env: Environment, work: Callable[[Environment], T], *flags: str) -> tuple[T, T]:
+    """What some work sees on one more server of the kind that is judged, and on one that it is compared with."""
+
+    def seen(anew: Callable[..., AbstractContextManager[Address]]) -> T:
+        with anew(*flags) as address, Environment(address, env.client) as own:
+            return work(own)
+
+    assert env.address.another is not None
+    return seen(env.address.another), seen(real_redis if env.address.in_process else embedded)
+
+
 @check("wire.server")
 def tells_alike(env: Environment) -> None:
     """On servers of their own, in both protocols."""
     from ...differential.rival import DEBUG
 
-    assert env.address.another is not None
-    told = []
-    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
-        with anew(*DEBUG) as address, Environment(address, env.client) as own:
-            for protocol in (b"2", b"3"):
-                own.redis.flushall()
-                server = own.connect()
-                server.command("HELLO", protocol)
-                server.command("CONFIG", "RESETSTAT")
-                told += [without_numbers(decoded(server.command(*words))) for words in ALIKE]
-                server.command("MONITOR")
-                for words in MONITORED:
-                    own.connect().command(*words)
-                    told.append(without_numbers(decoded(server.reply())))
-    requests = [
-        (*words, end)
-        for protocol in ("in RESP2", "in RESP3")
-        for words, end in (
-            *((words, protocol) for words in ALIKE),
-            *((words, f"to a monitor {protocol}") for words in MONITORED),
-        )
-    ]
-    for words, here, there in zip(requests, told, told[len(requests) :], strict=False):
-        expect(here, there, f"{' '.join(words)}, but for numbers, beside {reference_of(env)}")
+    for here, there in zip(*beside(env, told_by_all, *DEBUG), strict=True):
+        expect(here, there, f"a request and its reply, but for numbers, beside {reference_of(env)}")
+
+
+def told_by_all(own: Environment) -> list[tuple[str, Any]]:
+    """Each of the requests, and what is told then."""
+    told: list[tuple[str, Any]] = []
+    for protocol in ("2", "3"):
+        own.redis.flushall()
+        server = own.connect()
+        server.command("HELLO", protocol)
+        server.command("CONFIG", "RESETSTAT")
+        told += [(" ".join(words), without_numbers(decoded(server.command(*words)))) for words in ALIKE]
+        server.command("MONITOR")
+        for words in MONITORED:
+            own.connect().command(*words)
+            told.append((f"monitored {' '.join(words)}", without_numbers(decoded(server.reply()))))
+    return told
 
 
 def without_numbers(reply: Any) -> Any:
@@ -136,12 +145,7 @@ BEGUN: Final = (b"PIN", b"*1\r\n$4\r\nPI", b"*2\r\n$4\r\nPING\r\n$5\r\nab")
 @check("wire.server")
 def counts_what_has_come_of_a_request(env: Environment) -> None:
     """CLIENT LIST, of another client that has sent a part of a request."""
-    assert env.address.another is not None
-    told = []
-    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
-        with anew() as address, Environment(address, env.client) as own:
-            told.append([bytes_of(own, part) for part in BEGUN])
-    here, there = told
+    here, there = beside(env, lambda own: [bytes_of(own, part) for part in BEGUN])
     expect(here, there, f"qbuf and argv-mem after {BEGUN}, beside {reference_of(env)}")
 
 
@@ -178,12 +182,7 @@ ENDS: Final = (("l", "0"), ("text", "0"), ("l", "0.01"))
 @check("wire.server")
 def waits_are_counted(env: Environment) -> None:
     """When they end, by LATENCY HISTOGRAM and by INFO."""
-    assert env.address.another is not None
-    told = []
-    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
-        with anew() as address, Environment(address, env.client) as own:
-            told.append([calls_of(own, *end) for end in ENDS])
-    here, there = told
+    here, there = beside(env, lambda own: [calls_of(own, *end) for end in ENDS])
     expect(here, there, f"calls of BLMOVE, and failed ones, after {ENDS}, beside {reference_of(env)}")
 
 
@@ -217,12 +216,7 @@ WAITS: Final = (
 @check("wire.blocking")
 def changes_are_counted(env: Environment) -> None:
     """For save points, by INFO: a served client is counted as Redis does it."""
-    assert env.address.another is not None
-    counted = []
-    for anew in (env.address.another, real_redis if env.address.in_process else embedded):
-        with anew() as address, Environment(address, env.client) as own:
-            counted.append([changes_of(own, *words) for words in WAITS])
-    here, there = counted
+    here, there = beside(env, lambda own: [changes_of(own, *words) for words in WAITS])
     what = f"changes by commands that waited and those that served them, beside {reference_of(env)}"
     expect(here, there, what)
 
