@@ -129,11 +129,12 @@ def has_no_reference(env: Environment) -> bool:
 
 
 @capability(
-    "spare", "the clause empties a server, and only servers that this command has started may be emptied"
+    "spare",
+    "the clause empties a server; a server that may be emptied is given as redis://HOST:PORT#may-be-emptied",
 )
 def has_no_spare(env: Environment) -> bool:
-    """What is emptied must not be in use: one more of the kind is started."""
-    return env.address.another is None
+    """What is emptied must not be in use: one more of the kind is started, unless its owner allows it."""
+    return env.address.another is None and env.address.emptied is None
 
 
 @cache

@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,7 @@ from miniredis.testing.real_servers import NotInstalledError, Target, at_free_po
 
 from ..arguments import unknown
 from ..wire import Address, Hangup, RawConnection
+from .emptying import emptied
 from .programs import fakeredis_command, find_real_redis, go_miniredis_command
 
 if TYPE_CHECKING:
@@ -78,14 +80,21 @@ def go_miniredis() -> Iterator[Address]:
         yield Address(f"redis://127.0.0.1:{port}/0", "Go's miniredis")
 
 
+MAY_BE_EMPTIED: Final = "#may-be-emptied"
+"""What follows the URL of a server that clauses may empty."""
+
+
 @contextmanager
 def at_url(url: str) -> Iterator[Address]:
-    """A server that is up already; only keys of our own are touched on it.
+    """A server that is up already; only our own keys are touched on it, or all with ``MAY_BE_EMPTIED``.
 
     Raises:
         UnusableError: it cannot be reached, is no Redis server, or does not let us in.
     """
+    url, mark, _ = url.partition(MAY_BE_EMPTIED)
     address = Address(url, f"the server at {without_password(url)}")
+    if mark:
+        address = replace(address, emptied=partial(emptied, address))
     check_answers(address)
     yield address
 
@@ -151,7 +160,8 @@ def target_named(name: str) -> Target:
     ``NAME=PATH`` is a program under a name of its own. A path has a slash in it; else it is looked up.
 
     Args:
-        name: a key of ``TARGETS``, ``redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]``, ``PATH`` or ``NAME=PATH``.
+        name: a key of ``TARGETS``, ``redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]`` with ``MAY_BE_EMPTIED`` if
+            it may be, ``PATH`` or ``NAME=PATH``.
 
     Raises:
         ValueError: it is none of these.
@@ -160,7 +170,7 @@ def target_named(name: str) -> Target:
         return TARGETS[name]
     if name.startswith("redis://"):
         check_url(name)
-        return Target(without_password(name), partial(at_url, name))
+        return Target(without_password(name.removesuffix(MAY_BE_EMPTIED)), partial(at_url, name))
     if "://" in name:
         raise ValueError(f"cannot use {without_password(name)}: only redis:// URLs are supported as targets")
     label, named, path = name.rpartition("=")
@@ -184,6 +194,8 @@ def check_url(url: str) -> None:
     address = Address(url, "")
     if "@" in url and "@" not in urlsplit(url).netloc:
         raise ValueError(f"{without_password(url)} is no URL of a Redis: {ESCAPE}")
+    if (mark := urlsplit(url).fragment) and f"#{mark}" != MAY_BE_EMPTIED:
+        raise ValueError(f"{without_password(url)} ends by #{mark}: only {MAY_BE_EMPTIED} may follow a URL")
     try:
         wrong = "the port is not a number from 0 to 65535"
         _ = address.port

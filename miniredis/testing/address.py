@@ -20,12 +20,16 @@ class Address:
         in_process: whether it is miniredis in this process, whose engine can be explored without sockets.
         another: starts one more server of the kind, with flags of its own, which checks may shut down or
             reconfigure; None if that is not possible.
+        emptied: empties this very server for as long as the context lasts; None if nobody has allowed it.
     """
 
     url: str
     origin: str
     in_process: bool = False
     another: Callable[..., AbstractContextManager[Address]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    emptied: Callable[[], AbstractContextManager[Address]] | None = field(
         default=None, compare=False, repr=False
     )
 
