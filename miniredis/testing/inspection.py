@@ -114,7 +114,7 @@ class Inspected(Assertions):
         """
         if not isinstance(snapshot, Snapshot):
             raise TypeError(f"restore() takes what snapshot() returned, not {kind(snapshot)}")
-        keyspace = snapshot._keyspace.borrowed()
+        keyspace = snapshot._keyspace.lent()
         if len(keyspace.databases) != len(self._runner.engine.keyspace.databases):
             raise ValueError("the snapshot is of a server with another number of databases")
         self._runner.act_between_commands(lambda now: self._runner.engine.replace_keys(keyspace, now))

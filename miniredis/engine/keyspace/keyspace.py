@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
@@ -27,6 +27,7 @@ from ..values.sets import SetValue
 from ..values.sorted_sets import SortedSet
 from ..values.streams import Stream
 from .changes import ALL_DATABASES, Change, Everything, Listener, Watcher
+from .lent_values import LentValues
 
 __all__ = ["Database", "Keyspace", "ListValue", "StringValue", "Value", "duplicate"]
 
@@ -45,9 +46,6 @@ SORTED_SET: Final = (SortedSet,)
 STREAM: Final = (Stream,)
 RQUEUE: Final = (RQueue,)
 """The kinds of values, each with the Python types that represent it."""
-
-LENT: Final = (SortedSet, Stream)
-"""Values that cost less to borrow than to copy."""
 
 NO_TOUCH: Final = 1
 """Lookup flag: do not update the key's time of last use."""
@@ -202,16 +200,16 @@ class Keyspace:
 
     def copy(self) -> Keyspace:
         """A keyspace with the same keys, which nobody observes."""
-        return self._twin(duplicate)
+        other = self.lent()
+        for db, twin in zip(self.databases, other.databases, strict=True):
+            twin.values = {key: duplicate(value) for key, value in db.values.items()}
+        return other
 
-    def borrowed(self) -> Keyspace:
-        """Likewise, in less time; this one must not change any more, as the copy borrows from it."""
-        return self._twin(borrowed)
-
-    def _twin(self, of_value: Callable[[Value], Value]) -> Keyspace:
+    def lent(self) -> Keyspace:
+        """Likewise, in less time; this one must not change any more, as the copy shares its values at first."""
         other = Keyspace(len(self.databases))
         for db, twin in zip(self.databases, other.databases, strict=True):
-            twin.values = {key: of_value(value) for key, value in db.values.items()}
+            twin.values = LentValues(db.values) if db.values else {}
             twin.deadlines, twin.used = db.deadlines.copy(), db.used.copy()
             twin.field_deadlines = db.field_deadlines.copy()
         return other
@@ -502,7 +500,7 @@ class Database:
         """Deletes every key; ``Keyspace.flush`` reports it."""
         self.break_all_watches(None)
         self.keyspace.changes += len(self.values)
-        self.values.clear()
+        self.values = {}  # and no LentValues any more, if it was one
         self.deadlines.clear()
         self.field_deadlines.clear()
         self.used.clear()
@@ -592,8 +590,3 @@ class Database:
 def duplicate(value: Value) -> Value:
     """A copy of a value."""
     return value if isinstance(value, bytes) else value.copy()
-
-
-def borrowed(value: Value) -> Value:
-    """A copy of a value that does not change any more."""
-    return value.borrowed() if isinstance(value, LENT) else duplicate(value)

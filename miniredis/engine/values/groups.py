@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import Final
-
-from .borrowing import lender
 
 __all__ = ["Consumer", "ConsumerGroup", "Delivery", "Pending"]
 
@@ -130,10 +127,6 @@ class ConsumerGroup:
             other.assign(number, other.consumers[delivery.consumer.name], delivery.time, delivery.count)
         return other
 
-    def borrowed(self) -> ConsumerGroup:
-        """Likewise; this one must not change any more, as the copy borrows from it."""
-        return borrowed_group(self)
-
     def create_consumer(self, name: bytes, now: int) -> Consumer:
         """Adds a consumer with a new name; ``now`` is wall time in milliseconds."""
         consumer = self.consumers[name] = Consumer(name, now)
@@ -167,6 +160,3 @@ class ConsumerGroup:
             return False
         delivery.consumer.pending.pop(number)
         return True
-
-
-borrowed_group: Final = lender(ConsumerGroup)

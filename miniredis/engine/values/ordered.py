@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeAlias
 
-from .borrowing import lender
 
-__all__ = ["Entry", "Ordered", "borrowed_ordered"]
+__all__ = ["Entry", "Ordered"]
 
 Entry: TypeAlias = tuple[float, bytes]
 """A score and its member. Tuples compare as Redis compares entries; minus zero equals zero."""
@@ -154,6 +153,3 @@ class Ordered:
         del self._lasts[at]
         if len(self._blocks[at]) > FULL:
             self._cut(at)
-
-
-borrowed_ordered: Final = lender(Ordered)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ..numbers.numbers import SMALLEST_NORMAL
 from .key_index import KeyIndex
-from .ordered import Entry, Ordered, borrowed_ordered
+from .ordered import Entry, Ordered
 from .packing import Packing
 
 __all__ = ["Entry", "SortedSet"]
@@ -102,16 +102,9 @@ class SortedSet:
 
     def copy(self) -> SortedSet:
         """A copy with the same content and encoding."""
-        return self._twin(self._ordered.copy())
-
-    def borrowed(self) -> SortedSet:
-        """Likewise; this one must not change any more, as the copy borrows from it."""
-        return self._twin(borrowed_ordered(self._ordered))
-
-    def _twin(self, ordered: Ordered) -> SortedSet:
         twin = SortedSet.__new__(SortedSet)
         twin.scores, twin.is_packed, twin._ordered, twin._index = (
-            self.scores.copy(), self.is_packed, ordered, None,
+            self.scores.copy(), self.is_packed, self._ordered.copy(), None,
         )  # fmt: skip
         return twin
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from .borrowing import lender
 from .listpack import EMPTY, element_size, integer_size
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "Entry",
     "Limits",
     "StreamNode",
-    "borrowed_node",
     "id_text",
     "wrapped",
 ]
@@ -148,6 +146,3 @@ class StreamNode:
         other.master, other.fields, other.body = self.master, self.fields, self.body
         other.ids, other.contents, other.dead = self.ids.copy(), self.contents.copy(), self.dead.copy()
         return other
-
-
-borrowed_node: Final = lender(StreamNode)

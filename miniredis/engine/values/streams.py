@@ -17,7 +17,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, StreamNode, borrowed_node
+from .stream_nodes import ID_BYTES, LAST_ID, Entry, Limits, StreamNode
 
 if TYPE_CHECKING:
     from .groups import ConsumerGroup
@@ -57,16 +57,9 @@ class Stream:
 
     def copy(self) -> Stream:
         """A copy with the same content."""
-        twin = self.borrowed()
+        twin: Stream = make(Stream)
         twin.nodes = [node.copy() for node in self.nodes]
         twin.groups = {name: group.copy() for name, group in self.groups.items()}
-        return twin
-
-    def borrowed(self) -> Stream:
-        """Likewise; this one must not change any more, as the copy borrows from it."""
-        twin: Stream = make(Stream)
-        twin.nodes = [borrowed_node(node) for node in self.nodes]
-        twin.groups = {name: each.borrowed() for name, each in self.groups.items()} if self.groups else {}
         twin.length, twin.last, twin.ordered = self.length, self.last, self.ordered
         twin.added, twin.max_deleted = self.added, self.max_deleted
         return twin
