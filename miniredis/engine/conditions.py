@@ -123,7 +123,7 @@ class Conditions:
         self.is_replica, self.is_read_only, self.is_stale = is_replica, is_read_only, is_stale
         self._changed()
 
-    def load(self, progress: LoadProgress | None) -> None:
+    def set_loading(self, progress: LoadProgress | None) -> None:
         """Sets the progress of loading; None ends it."""
         self.loading = progress
         self._changed()
@@ -174,25 +174,25 @@ class Conditions:
         self._changed()
         return True
 
-    def be_busy(self, busy: bool) -> None:
+    def set_busy(self, busy: bool) -> None:
         """Records whether a script has run for too long."""
         if busy != self.busy:
             self.busy = busy
             self._changed()
 
-    def fail_disk(self, error: OSError | None) -> None:
+    def set_disk_error(self, error: OSError | None) -> None:
         """Records whether the append-only file cannot be written; None: it can."""
         disk_error = (error.strerror or str(error)) if error else ""
         if disk_error != self.disk_error:
             self.disk_error = disk_error
             self._changed()
 
-    def cannot_save(self, is_so: bool) -> None:
+    def set_cannot_save(self, is_so: bool) -> None:
         """Records whether writes are refused because the last save failed."""
         self._cannot_save = is_so
         self._changed()
 
-    def lack_replicas(self, is_so: bool) -> None:
+    def set_lacks_replicas(self, is_so: bool) -> None:
         """Records whether there are too few replicas for ``min-replicas-to-write``."""
         if is_so != self.lacks_replicas:
             self.lacks_replicas = is_so
@@ -203,7 +203,7 @@ class Conditions:
         self.is_clustered = True
         self._changed()
 
-    def have_fault_rules(self, is_so: bool) -> None:
+    def set_has_fault_rules(self, is_so: bool) -> None:
         """Records whether there are rules by which requests meet a fault, or somebody records requests."""
         self.has_fault_rules = is_so
         self._changed()

@@ -136,7 +136,7 @@ class Engine:
         self.statistics.use(environment.stopwatch)
         self.shutdown_requested = self.scripts.must_end = False  # said of a server that had it before
 
-    def watch(self, sentinel: Sentinel, commands: CommandTable) -> None:
+    def become_sentinel(self, sentinel: Sentinel, commands: CommandTable) -> None:
         """The server is a sentinel from now on, and has the commands of one."""
         self.sentinel, self.commands = sentinel, commands
 
@@ -212,7 +212,7 @@ class Engine:
     def run_left(self, session: Session, _: bytes, now: Instant) -> None:
         """Runs what was left of a client's requests because of a script."""
         self.advance(now)
-        self.scripts.left.discard(session)
+        self.scripts.deferred.discard(session)
         if session.waiter is not None:
             self.waiting.remove(session.waiter)
             session.unblock()
@@ -434,7 +434,7 @@ class Engine:
 
     def set_progress(self, progress: LoadProgress | None) -> None:
         """The server loads its data, or has loaded them: None."""
-        self.conditions.load(progress)
+        self.conditions.set_loading(progress)
         self.keep_keys_or_not()
 
     def keep_keys_or_not(self) -> None:
@@ -555,7 +555,7 @@ class Engine:
         session.unwatch()
         self.stop_listening(session)
         self.conditions.postponed.pop(session, None)
-        self.scripts.left.discard(session)
+        self.scripts.deferred.discard(session)
         self.rules.forget(session)
         self.trickles.forget(session)
         self.output_limits.forget(session)

@@ -85,7 +85,7 @@ def run_input(session: Session, size: int = 0) -> None:
             one_by_one = True
             if not request:
                 session.end_command(empty=True)
-            elif engine.scripts.only_quick and engine.scripts.leave(session, request):
+            elif engine.scripts.only_quick and engine.scripts.defer(session, request):
                 break
             else:
                 run_request(session, request)
@@ -101,7 +101,7 @@ def run_input(session: Session, size: int = 0) -> None:
 def run_request(session: Session, args: list[bytes]) -> None:
     """Has one request pass the gate, and serves the clients blocked on what it changed."""
     engine, notifier = session.engine, session.engine.notifier
-    before, notifier.running = notifier.running, session
+    before, notifier.client = notifier.client, session
     command = session.last_command = engine.commands.look_up(args)
     if command is not None and notifier.tracking.count:
         notifier.tracking.forget_surplus(session)
@@ -113,7 +113,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
         else:
             pass_gate(session, command, args)
     finally:
-        notifier.running = before  # the client of a slow script, if this request came in its middle
+        notifier.client = before  # the client of a slow script, if this request came in its middle
     if engine.waiting.ready:
         engine.serve_ready()
     if session.flags & (MUTE | SKIPS_NEXT | LISTENS | ASKS) and not session.flags & BLOCKED:
@@ -126,7 +126,7 @@ def pass_gate(session: Session, command: Command, args: list[bytes]) -> None:
     if reason := check_allowed(session, command, args):
         refuse(session, command, args, reason)
     elif engine.conditions.pause is not None and is_held_up(session, command, args):
-        session.hold(args)
+        session.postpone(args)
         engine.conditions.postponed[session] = None
     elif session.transaction is not None and command.in_transaction != AT_ONCE:
         session.transaction.queue(session, command, args)

@@ -132,7 +132,7 @@ class Saves:
             raise ValueError(errors.NO_FILE)
 
     def _tell_conditions(self) -> None:
-        self._engine.conditions.cannot_save(self.has_failed and self._stops_writes and bool(self.points))
+        self._engine.conditions.set_cannot_save(self.has_failed and self._stops_writes and bool(self.points))
 
     def reset_statistics(self) -> None:
         """CONFIG RESETSTAT: resets the counters."""

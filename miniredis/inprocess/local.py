@@ -179,7 +179,7 @@ class LocalClient:
     def _receive(self, data: bytes) -> None:
         runner, engine, session = self._runner, self._engine, self._session
         runner.share_tick(engine.receive, session, data, engine.receive_and_leave_scripts)
-        if session in engine.scripts.left:
+        if session in engine.scripts.deferred:
             runner.tick(engine.run_left, session, b"")
 
 

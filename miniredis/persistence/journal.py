@@ -164,7 +164,7 @@ class Journal:
             file.is_up_to(self._history.offset)
         if self._acks.note_synced(self._increments.synced):
             self._later(self._acks.look)
-        self._engine.conditions.fail_disk(file.error)
+        self._engine.conditions.set_disk_error(file.error)
 
     def begin_again(self) -> None:
         """All data were replaced: what the files have stays there until these are written in its place."""

@@ -74,7 +74,7 @@ class Rewriting:
     @property
     def may_begin(self) -> bool:
         """Whether the data are those between two commands, and no child is at work, as in Redis."""
-        engine, running = self._engine, self._engine.notifier.running
+        engine, running = self._engine, self._engine.notifier.client
         is_inside = engine.conditions.busy or (running is not None and running.flags & EXECUTING)
         return not is_inside and engine.saves.began is None and self._child is None
 

@@ -126,7 +126,7 @@ class ServerFiles:
         self._journal = None
         self._keep_in(None)
         self._engine.recording.stop()
-        self._engine.conditions.fail_disk(None)
+        self._engine.conditions.set_disk_error(None)
         acks = self._engine.replication.replicas.acks
         if acks.note_synced(NOTHING):
             acks.look()

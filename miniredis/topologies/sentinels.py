@@ -214,7 +214,7 @@ class Sentinels(ServerGroup[WatchedServer]):
         peer = server.peer
         peer.run_id = engine.run_id
         if server.is_sentinel:
-            engine.watch(Sentinel(self.watched, peer), sentinel_table(engine.version))
+            engine.become_sentinel(Sentinel(self.watched, peer), sentinel_table(engine.version))
         else:
             peer.replication = engine.replication
 

@@ -192,7 +192,7 @@ class Users:
             self.become(session, self.default, is_authenticated=not session.flags & UNAUTHENTICATED)
 
     def _end(self, session: Session) -> None:
-        if session is self._engine.notifier.running:
+        if session is self._engine.notifier.client:
             session.close()  # it hears the reply to what it did
         else:
             self._engine.hang_up(session)

@@ -39,7 +39,7 @@ class ChangeNotifier:
         publishing: channels and their subscribers.
         notifications: keyspace events.
         tracking: the keys that clients cache.
-        running: the client whose command is running; need not be set for one that gets no pushes.
+        client: the one whose command is running; need not be set for one that gets no pushes.
         is_in_script: whether a script runs: what its commands change is not its client's own for NOLOOP of
             broadcasts, as in Redis.
         are_due: whether keys with broadcast prefixes have changed in this tick.
@@ -50,7 +50,7 @@ class ChangeNotifier:
         self.publishing = Publishing()
         self.notifications = Notifications(self.publishing)
         self.tracking = Tracking(sessions)
-        self.running: Session | None = None
+        self.client: Session | None = None
         self.is_in_script = False
         self._listens = False
         self.are_due = False
@@ -87,11 +87,11 @@ class ChangeNotifier:
         """Called before and after a blocked client is served; it gets its own invalidations afterwards."""
         session = waiter.session
         if begins and session.last_command is not None:
-            self.running = session
+            self.client = session
             self._unnoticed = POPS if session.last_command.name in POPPED_UNNOTICED else NONE
             session.begin_reply(session.last_command, waiter.args)
         else:
-            self.running = None
+            self.client = None
             self._unnoticed = NONE
             session.end_reply()
             self.tracking.command_over()
@@ -116,7 +116,7 @@ class ChangeNotifier:
         """Handles a change: invalidates tracked keys and publishes keyspace events."""
         if change.key is None:
             if change.event in {"flush", "replaced"}:
-                self.tracking.flushed(self.running)
+                self.tracking.flushed(self.client)
         elif not change.modifies:
             self.notifications.tell(change.database, change.key, change.event)
         else:
@@ -129,9 +129,9 @@ class ChangeNotifier:
             self.notifications.tell(database, key, events)
         if self.tracking.is_awaited and first not in self._unnoticed:
             is_own = not self.is_in_script and first not in {"expired", "hexpired"}
-            changer = self.running if is_own else None
+            changer = self.client if is_own else None
             event = TRACKED_AS.get(last or first, last or first)
-            if self.tracking.changed(key, changer, self.running, event):
+            if self.tracking.changed(key, changer, self.client, event):
                 self.are_due = True
             if not self.tracking.is_awaited:
                 self._observe()

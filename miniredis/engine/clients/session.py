@@ -104,7 +104,7 @@ class Session:
         replica: its state as a replica; None if it is an ordinary client.
         reached: the replication offset after its last command, for WAIT.
         after_reply: the keyspace events that it gets only after the current reply.
-        postponed: the command that CLIENT PAUSE holds up.
+        postponed: the command that runs after CLIENT PAUSE, after the delay of a fault, or on another thread.
         batch: the bytes of the requests that were read together and are being run, for CLIENT LIST.
         outgoing: the pieces of output to send when the tick ends.
     """
@@ -352,7 +352,7 @@ class Session:
         """Runs what it sent while it was blocked."""
         run_input(self)
 
-    def hold(self, args: list[bytes], milliseconds: int | None = None) -> None:
+    def postpone(self, args: list[bytes], milliseconds: int | None = None) -> None:
         """Blocks the client until CLIENT PAUSE ends, or for some time, and keeps the command to run then."""
         self.block((), type(None), serve_nobody, milliseconds, NO_REPLY)
         self.postponed = args

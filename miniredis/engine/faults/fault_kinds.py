@@ -59,7 +59,7 @@ class Delay:
 
     def act(self, request: Request) -> None:
         """Holds the request up."""
-        request.session.hold(request.args, max(round(self.seconds * 1000), 1))
+        request.session.postpone(request.args, max(round(self.seconds * 1000), 1))
         request.session.engine.rules.let_pass(request.session)
 
 

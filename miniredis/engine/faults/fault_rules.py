@@ -262,7 +262,7 @@ class FaultRules:
         if self._recorders or self._passes:
             self._may_concern = self._may_concern_words = EVERYTHING
         has_work = self._of_requests or self._recorders or self._passes
-        self._conditions.have_fault_rules(bool(has_work))
+        self._conditions.set_has_fault_rules(bool(has_work))
         self._tell(self.refuse_all)
 
     def spare(self, session: Session, data: bytes) -> bool:

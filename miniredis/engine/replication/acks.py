@@ -113,4 +113,4 @@ class Acks:
     def count(self) -> None:
         """Looks whether there are enough; to be called when replicas come and go, and each second."""
         needed = self.needed
-        self._engine.conditions.lack_replicas(bool(needed) and self.good < needed)
+        self._engine.conditions.set_lacks_replicas(bool(needed) and self.good < needed)

@@ -142,7 +142,7 @@ class Scripts:
         running: the script that is running.
         must_end: whether the server is stopping, so that scripts must end.
         only_quick: whether a script that was not quick the last time is left to its client's thread.
-        left: the clients to whose threads one was left.
+        deferred: the clients to whose threads one was left.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -152,7 +152,7 @@ class Scripts:
         self.running: RunningScript | None = None
         self.must_end = False
         self.only_quick = False
-        self.left: set[Session] = set()
+        self.deferred: set[Session] = set()
         self._interpreter: Interpreter | None = None
         self._scripts = LruCache[Script](MOST_CACHED)
         self._session: Session | None = None
@@ -235,12 +235,12 @@ class Scripts:
         finally:
             self.end()
 
-    def leave(self, client: Session, request: list[bytes]) -> bool:
+    def defer(self, client: Session, request: list[bytes]) -> bool:
         """Holds a request up if it may run a script that is not quick; returns whether it did."""
         if self._is_quick(client, request):
             return False
-        client.hold(request)
-        self.left.add(client)
+        client.postpone(request)
+        self.deferred.add(client)
         return True
 
     def _is_quick(self, client: Session, request: list[bytes]) -> bool:
@@ -272,7 +272,7 @@ class Scripts:
         """Ends a run."""
         self.running = None
         self._engine.notifier.is_in_script = False
-        self._engine.conditions.be_busy(False)
+        self._engine.conditions.set_busy(False)
 
     def conclude(self, outcome: Reply | Failure) -> Reply:
         """The reply of a script; an error that was not counted yet is raised instead."""
@@ -357,7 +357,7 @@ class Scripts:
             engine.now = environment.clock()
         threshold = engine.config.integer("busy-reply-threshold")
         if not engine.conditions.busy and threshold:
-            engine.conditions.be_busy(self.milliseconds >= threshold)
+            engine.conditions.set_busy(self.milliseconds >= threshold)
         if engine.conditions.busy:
             frozen = engine.keyspace.milliseconds  # no key expires while a script runs
             only_quick, self.only_quick = self.only_quick, False  # others run their scripts themselves

@@ -295,7 +295,7 @@ def test_another_thread_runs_a_script_only_if_it_was_quick(
     disk.go_on.set()
     assert sorted(each.result(PATIENCE) for each in pushes) == [*range(1, THREADS + 1)]
     assert sorted(map(int, clients[0].lrange("jobs", 0, -1))) == [*range(THREADS)]
-    assert not server._runner.engine.scripts.left
+    assert not server._runner.engine.scripts.deferred
     if not was_quick or name not in {"EVALSHA", "a pipeline"}:
         assert len(ran_on) == THREADS - 1
     elif name == "EVALSHA":  # redis-py sends a pipeline in two steps
@@ -340,9 +340,9 @@ def test_a_client_that_is_gone_has_left_no_script(
     with server._runner.lock:
         now = server._runner.clock.now()
         engine.receive_and_leave_scripts(session, b"*3\r\n$4\r\nEVAL\r\n$1\r\n1\r\n$1\r\n0\r\n", now)
-        assert engine.scripts.left == {session}
+        assert engine.scripts.deferred == {session}
         server._runner.disconnect(session, now)
-    assert not engine.scripts.left
+    assert not engine.scripts.deferred
     assert clients[1].info("clients")["blocked_clients"] == 0
 
 

@@ -283,10 +283,10 @@ def test_a_master_hears_a_sign_of_life_each_second_while_its_snapshot_is_loaded(
 
 def test_a_busy_script_holds_the_stream_up(replica: Replica) -> None:
     replica.come_up()
-    replica.engine.conditions.be_busy(True)
+    replica.engine.conditions.set_busy(True)
     replica.say(encode("SET", "k", "v"))
     assert replica.engine.replication.history.offset == 0
-    replica.engine.conditions.be_busy(False)
+    replica.engine.conditions.set_busy(False)
     replica.engine.settle(replica.now)
     assert replica.engine.replication.history.offset == len(encode("SET", "k", "v"))
     assert replica.ask("GET", "k") == b"$1\r\nv\r\n"
@@ -294,7 +294,7 @@ def test_a_busy_script_holds_the_stream_up(replica: Replica) -> None:
 
 def test_a_master_may_write_where_nobody_else_may(replica: Replica) -> None:
     replica.come_up()
-    replica.engine.conditions.fail_disk(OSError(28, "No space left on device"))
+    replica.engine.conditions.set_disk_error(OSError(28, "No space left on device"))
     replica.say(encode("SET", "k", "v"))
     assert replica.ask("GET", "k") == b"$1\r\nv\r\n"
 

@@ -113,7 +113,7 @@ MESSAGES: Final = (
     Mutant(
         "FLUSHALL is told to nobody",
         "miniredis/engine/clients/change_notifier.py",
-        "                self.tracking.flushed(self.running)\n",
+        "                self.tracking.flushed(self.client)\n",
         "                pass\n",
     ),
     Mutant(
