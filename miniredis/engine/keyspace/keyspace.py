@@ -206,7 +206,7 @@ class Keyspace:
         return other
 
     def lent(self) -> Keyspace:
-        """Likewise, in less time; this one must not change any more, as the copy shares its values at first."""
+        """Likewise, in less time; this one must not change any more, as the copy shares its values."""
         other = Keyspace(len(self.databases))
         for db, twin in zip(self.databases, other.databases, strict=True):
             twin.values = LentValues(db.values) if db.values else {}

@@ -13,7 +13,7 @@ __all__ = ["LentValues"]
 
 
 class LentValues(dict[bytes, Any]):
-    """Values by key. Those that belong to a snapshot, whose values never change, are copied at their first use.
+    """Values by key. Those of a snapshot, which never change, are copied at their first use.
 
     Args:
         originals: the snapshot's values by key.
@@ -26,11 +26,12 @@ class LentValues(dict[bytes, Any]):
         self._originals = originals
 
     def __getitem__(self, key: bytes) -> Any:
-        value = super().__getitem__(key)
-        if not isinstance(value, bytes) and value is self._originals.get(key):
-            value = self[key] = value.copy()
+        value: Any = super().__getitem__(key)
+        if not isinstance(value, bytes) and self._originals.get(key) is value:
+            copied = self[key] = value.copy()
+            return copied
         return value
 
     def get(self, key: bytes, default: Any = None) -> Any:
         """As that of ``dict``."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401  (that would come here again)

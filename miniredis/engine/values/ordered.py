@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeAlias
 
-
 __all__ = ["Entry", "Ordered"]
 
 Entry: TypeAlias = tuple[float, bytes]
