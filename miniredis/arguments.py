@@ -18,13 +18,15 @@ from typing import Any, Final, TypeAlias
 import trio
 
 from .engine import Config, ConfigurationError, Engine
-from .engine.config.table import ALIASES, DIRECTIVES
+from .engine.config.table import ALIASES, DIRECTIVES, Directives
+from .engine.config.table import Value as DirectiveValue
 from .engine.protocol.requests import split_arguments
 from .engine.versions.version import DEFAULT
 
 __all__ = [
     "NOT_SUPPORTED",
     "DirectiveValue",
+    "Keywords",
     "Seconds",
     "as_microseconds",
     "check_condition",
@@ -36,8 +38,12 @@ __all__ = [
     "make_directory",
 ]
 
-DirectiveValue: TypeAlias = str | int | float | os.PathLike[str]
-"""The types of a directive's value as a keyword; True and False mean ``yes`` and ``no``."""
+
+class Keywords(Directives, total=False):
+    """The keywords of ``start`` and the like, beside their own parameters."""
+
+    user: DirectiveValue
+
 
 Seconds: TypeAlias = float | Decimal | dt.timedelta
 """How far ``fast_forward`` moves the time."""
@@ -86,7 +92,7 @@ OTHER_NAMES: Final = {
 
 def checked_config(
     caller: str,
-    directives: Mapping[str, DirectiveValue],
+    directives: Mapping[str, object],
     config: Config | None = None,
     engine: Engine | None = None,
     version: str | None = None,
@@ -131,7 +137,7 @@ def refuse_what_is_for_the_command(config: Config) -> None:
             raise ConfigurationError(name, FOR_THE_COMMAND, config[name])
 
 
-def configured(caller: str, directives: Mapping[str, DirectiveValue], version: str) -> Config:
+def configured(caller: str, directives: Mapping[str, object], version: str) -> Config:
     """The configuration that keywords describe; without ``port``, the server picks a free one.
 
     ``dir`` alone keeps the data there: this creates the directory, and each write is on the disk before its

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from .arguments import DirectiveValue, check_loop, checked_config
+from .arguments import Keywords, check_loop, checked_config
 from .clock import ClockChoice, chosen
 from .engine import Engine
 from .launch import Launch
@@ -48,7 +48,7 @@ def start(
     clock: ClockChoice = None,
     loop: LoopChoice = None,
     version: str | None = None,
-    **directives: DirectiveValue,
+    **directives: Unpack[Keywords],
 ) -> EmbeddedServer:
     """Starts a server on a thread of this process; returns when clients can connect.
 

@@ -7,11 +7,11 @@ other respects; replicas follow their primaries by Redis's replication.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from ..arguments import DirectiveValue
+from ..arguments import Keywords
 from ..clock import ClockChoice
 from ..engine import Engine
 from ..engine.cluster.slots import key_slot
@@ -55,7 +55,7 @@ class Cluster(ServerGroup[ClusterNode]):
         clock: ClockChoice,
         loop: LoopChoice,
         version: str | None,
-        directives: dict[str, DirectiveValue],
+        directives: Mapping[str, object],
     ) -> None:
         super().__init__(clock, loop, version, directives)
         self.nodes = [ClusterNode(self, number) for number in range(primaries * (1 + replicas))]
@@ -243,7 +243,7 @@ class Cluster(ServerGroup[ClusterNode]):
         topology.listener = self
         self._align()
 
-    def _options(self, _: ClusterNode) -> dict[str, DirectiveValue]:
+    def _options(self, _: ClusterNode) -> dict[str, Any]:
         return {**self._directives, "cluster_enabled": "yes"}
 
     def _prepare(self, node: ClusterNode, engine: Engine) -> None:
@@ -363,7 +363,7 @@ def cluster(
     clock: ClockChoice = None,
     loop: LoopChoice = None,
     version: str | None = None,
-    **directives: DirectiveValue,
+    **directives: Unpack[Keywords],
 ) -> Cluster:
     """Starts a Redis Cluster on a thread of this process; returns when clients can connect.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import trio
 
-from ..arguments import DirectiveValue
+from ..arguments import Keywords
 from ..clock import ClockChoice
 from ..engine import Engine
 from ..engine.protocol.requests import FastParser, RequestParser
@@ -95,7 +95,7 @@ class Sentinels(ServerGroup[WatchedServer]):
         clock: ClockChoice,
         loop: LoopChoice,
         version: str | None,
-        directives: dict[str, DirectiveValue],
+        directives: Mapping[str, object],
     ) -> None:
         super().__init__(clock, loop, version, directives)
         replicas, sentinels = counts
@@ -206,7 +206,7 @@ class Sentinels(ServerGroup[WatchedServer]):
 
     # On their own thread
 
-    def _options(self, server: WatchedServer) -> dict[str, DirectiveValue]:
+    def _options(self, server: WatchedServer) -> dict[str, Any]:
         given = self._directives.items()
         return {name: value for name, value in given if not (server.is_sentinel and name in DATA_ONLY)}
 
@@ -306,7 +306,7 @@ def sentinel(
     clock: ClockChoice = None,
     loop: LoopChoice = None,
     version: str | None = None,
-    **directives: DirectiveValue,
+    **directives: Unpack[Keywords],
 ) -> Sentinels:
     """Starts a primary, its replicas and sentinels that watch them, on a thread of this process.
 

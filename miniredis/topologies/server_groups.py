@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 
 import trio
 
-from ..arguments import DirectiveValue, Seconds, as_microseconds, check_loop, checked_config, kind
+from ..arguments import Seconds, as_microseconds, check_loop, checked_config, kind
 from ..clock import ClockChoice, chosen, time_until
 from ..engine import Engine
 from ..environment import dial
@@ -142,7 +142,7 @@ class ServerGroup(Stoppable, Generic[Member]):
         clock: ClockChoice,
         loop: LoopChoice,
         version: str | None,
-        directives: Mapping[str, DirectiveValue],
+        directives: Mapping[str, object],
     ) -> None:
         check_loop(self.caller, loop)
         for name in OWN:
@@ -227,7 +227,7 @@ class ServerGroup(Stoppable, Generic[Member]):
     def _is_down(self, server: Member) -> None:
         """A server has ended."""
 
-    def _options(self, _: Member) -> dict[str, DirectiveValue]:
+    def _options(self, _: Member) -> dict[str, Any]:
         """The directives of a server."""
         return dict(self._directives)
 
@@ -273,7 +273,7 @@ class ServerGroup(Stoppable, Generic[Member]):
         if server.has_run:
             options["port"] = server.port
         if "dir" in options:
-            options["dir"] = Path(options["dir"]) / f"node-{server.number}"  # type: ignore[arg-type]
+            options["dir"] = Path(options["dir"]) / f"node-{server.number}"
         config = checked_config(self.caller, options, version=self._version)
         engine = Engine(config, self._clock.now(), secrets.randbits(64))
         self._prepare(server, engine)

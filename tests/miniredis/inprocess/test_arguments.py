@@ -84,6 +84,18 @@ def test_serve_names_the_argument_that_is_wrong(
         trio.run(main)
 
 
+def test_mypy_knows_the_keywords() -> None:
+    """Without the error, mypy would call each ignored one unused."""
+    for wrong in (
+        lambda: miniredis.start(portt=2),  # type: ignore[call-arg]
+        lambda: miniredis.spawn(databases=[2]),  # type: ignore[arg-type]
+        lambda: miniredis.cluster(unix_socket="x"),  # type: ignore[call-arg]
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    miniredis.start(slave_priority=1, user="ann on", hz=5).stop()
+
+
 def test_serve_outside_trio_says_what_to_use() -> None:
     with pytest.raises(
         RuntimeError, match=r"must be awaited in a Trio program; elsewhere use miniredis.start\(\)"

@@ -159,7 +159,7 @@ def test_start_on_a_port_in_use_fails_and_leaves_no_thread(server: miniredis.Ser
 
 def test_start_refuses_unknown_and_unsupported_directives() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
-        miniredis.start(nosuch=1)
+        miniredis.start(nosuch=1)  # type: ignore[call-arg]
     with pytest.raises(miniredis.ConfigurationError, match="maxmemory='5': not supported by miniredis"):
         miniredis.start(maxmemory=5)
 
