@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import redis.asyncio
 
     from .embedded import EmbeddedServer
+    from .testing.fault_handles import Faults
     from .testing.pytest_real import RealServer
     from .topologies.clusters import Cluster
     from .topologies.sentinels import Sentinels
@@ -276,6 +277,12 @@ def miniredis_session(
     yield shared_miniredis_server
     shared_miniredis_server.faults.clear()
     shared_miniredis_server.reset()
+
+
+@pytest.fixture
+def miniredis_faults(miniredis_server: EmbeddedServer) -> Faults:
+    """What goes wrong on demand on ``miniredis_server``: its ``faults``."""
+    return miniredis_server.faults
 
 
 @pytest.fixture

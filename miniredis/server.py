@@ -8,12 +8,12 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack
 
 import trio
 
 from .arguments import (
-    DirectiveValue,
+    Keywords,
     Seconds,
     as_microseconds,
     check_is_trio,
@@ -39,6 +39,8 @@ from .ticks.re_entrance import check_can_wait
 from .ticks.tick_runner import HAS_STOPPED, TickRunner
 
 if TYPE_CHECKING:
+    import asyncio
+
     import redis.asyncio
 
     from .engine.environment import Dial
@@ -217,6 +219,23 @@ class Server(Handle, Inspected):
 
         return clients.async_client(self._runner, **options)
 
+    def new_event_loop(self, threshold: float = 0) -> asyncio.AbstractEventLoop:
+        """An event loop of asyncio whose time is the server's, and jumps while all tasks wait.
+
+        So an hour takes milliseconds, whether a task sleeps or a command blocks. The server's clock is best
+        held::
+
+            with asyncio.Runner(loop_factory=server.new_event_loop) as runner:
+                runner.run(main())
+
+        Args:
+            threshold: seconds of real time for which the loop waits for threads and sockets before the time
+                jumps. 0 is enough for tasks that use ``async_client`` alone.
+        """
+        from .inprocess.jumping_loop import JumpingLoop  # loads asyncio
+
+        return JumpingLoop(self, self._runner, threshold)
+
     def stop(self) -> None:
         """Closes all connections and stops listening.
 
@@ -282,7 +301,7 @@ async def serve(
     handle: type[Server] = Server,
     version: str | None = None,
     task_status: Started = trio.TASK_STATUS_IGNORED,
-    **directives: DirectiveValue,
+    **directives: Unpack[Keywords],
 ) -> None:
     """Runs a server in a Trio program, until it is stopped or cancelled.
 

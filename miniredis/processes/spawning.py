@@ -17,9 +17,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Unpack
 
-from ..arguments import DirectiveValue, Seconds, check_loop, checked_config
+from ..arguments import Keywords, Seconds, check_loop, checked_config
 from ..clock import ClockChoice, HeldClock, chosen
 from ..handle import ServerAddress
 from ..network.forks import leave_to_parent_on_fork
@@ -81,7 +81,7 @@ def spawn(
     clock: ClockChoice = None,
     loop: LoopChoice = None,
     version: str | None = None,
-    **directives: DirectiveValue,
+    **directives: Unpack[Keywords],
 ) -> SpawnedServer:
     """Starts a server in a process of its own; returns when clients can connect.
 
@@ -422,6 +422,14 @@ class SpawnedServer(RemoteServer, Assertions):
             "a server in another process cannot serve a stream of this one; let its client connect to "
             "server.url, or run the server with miniredis.serve"
         )
+
+    def new_event_loop(self, threshold: float = 0) -> NoReturn:  # noqa: ARG002  (as ``Server``)
+        """Not here: an event loop of this process does not know what the server waits for.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError("a server in another process has no event loop here; use miniredis.start")
 
     def stop(self) -> None:
         """Ends the server and its process; waits until both are gone.

@@ -36,6 +36,7 @@ ONLY_MINIREDIS: Final = {
     "faults": "it has no faults on demand",
     "record": "it keeps no recording of its clients",
     "serve_stream": "it serves sockets only",
+    "new_event_loop": "its time cannot be moved",
     "failure": "it does not tell what became of its disk",
 }
 """What a handle of miniredis has beyond that of a real server, each with the reason to skip a test."""

@@ -160,12 +160,14 @@ def test_calls_are_there_after_their_server_has_stopped(forked: None) -> None:
 
 def test_what_cannot_go_to_another_process_is_refused(server: Any) -> None:
     with pytest.raises(TypeError, match="takes no engine"):
-        miniredis.spawn(engine=miniredis.Engine())  # type: ignore[arg-type]
+        miniredis.spawn(engine=miniredis.Engine())  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"clock must be 'held', a miniredis\.HeldClock or None"):
         miniredis.spawn(clock="follow")
     ours, _theirs = trio.testing.memory_stream_pair()
     with pytest.raises(RuntimeError, match="cannot serve a stream of this one"):
         trio.run(server.serve_stream, ours)
+    with pytest.raises(RuntimeError, match="has no event loop here"):
+        server.new_event_loop()
 
 
 def test_it_is_refused_with_the_errors_of_start_and_no_process_stays(
