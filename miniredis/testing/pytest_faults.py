@@ -1,7 +1,7 @@
 """The marker ``miniredis_fault`` and the setting ``miniredis_report``: what each server of a test gets.
 
 They are for the servers that fixtures give, whoever wrote the fixtures, and for those that
-``miniredis_factory`` starts.
+``miniredis_factory`` starts. A marker of a module or a class is for those of its tests that have a server.
 A rule of the marker holds from the end of the fixture on (in a fixture of a wider scope, while the test runs)
 until the fixtures are torn down.
 """
@@ -40,6 +40,7 @@ class ServersOfTest:
         self._item = item
         self._shown = shown
         self._conditions = [conditions(marker) for marker in reversed([*item.iter_markers(FAULT)])]
+        self._needs_server = any(marker.name == FAULT for marker in item.own_markers)
         self._servers: list[Any] = []
         self._rules: list[Rule] = []
         self._recordings: list[tuple[str, Recording]] = []
@@ -56,8 +57,8 @@ class ServersOfTest:
                 self._servers.append(server)
 
     def check(self) -> None:
-        """Fails the test if its marker had no effect."""
-        if self._conditions and not self._servers:
+        """Fails the test if a marker of its own had no effect."""
+        if self._needs_server and not self._servers:
             pytest.fail(NO_SERVER, pytrace=False)
 
     def end(self) -> None:
@@ -84,11 +85,11 @@ def conditions(marker: pytest.Mark) -> dict[str, Any]:
 
 
 def servers_in(value: object) -> Sequence[Any]:
-    """The servers that a fixture gave; of ``Sentinels`` the primary and the replicas."""
+    """The servers that a fixture gave."""
     from .. import Cluster, Sentinels, Server, SpawnedServer
 
     if isinstance(value, Server | SpawnedServer):
         return [value]
     if isinstance(value, Cluster):
         return value.nodes
-    return value.servers if isinstance(value, Sentinels) else []
+    return [*value.servers, *value.sentinels] if isinstance(value, Sentinels) else []

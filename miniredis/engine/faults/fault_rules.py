@@ -173,12 +173,23 @@ def name_of(command: str) -> bytes:
     """A command's name as the engine has it; empty for an empty one."""
     declare_rest()
     words = command.replace("|", " ").lower().encode().split()
+    if words[:1] == [b"sentinel"]:
+        return name_of_sentinel(command, words[1:2])
     found = DECLARED.get(words[0]) if words else None
     if found is not None and found.subcommands and len(words) > 1:
         found = DECLARED.get(b"|".join(words[:2]))
     if words and found is None:
         raise ValueError(f"there is no command {command!r}")
     return found.name if found else b""
+
+
+def name_of_sentinel(command: str, subcommand: list[bytes]) -> bytes:
+    """The same for SENTINEL, which only sentinels have."""
+    from ..sentinel_commands import SUBCOMMANDS  # few servers are sentinels
+
+    if not {each.decode() for each in subcommand} <= SUBCOMMANDS.keys():
+        raise ValueError(f"there is no command {command!r}")
+    return b"|".join([b"sentinel", *subcommand])
 
 
 EVERYTHING: Final = re.compile(b"").match

@@ -64,7 +64,17 @@ def test_the_next_test_of_a_wider_server(one_for_all):
 
 @pytest.mark.miniredis_fault(command="SET", then="OOM no")
 def test_sentinels(miniredis_sentinel):
-    assert [len(server.faults) for server in miniredis_sentinel.servers] == [1, 1]
+    every = [*miniredis_sentinel.servers, *miniredis_sentinel.sentinels]
+    assert [len(server.faults) for server in every] == [1, 1, 1, 1, 1]
+
+@pytest.mark.miniredis_fault(command="SET", then="OOM no")
+class TestClass:
+    def test_with_a_server(self, redis_client):
+        with pytest.raises(redis.OutOfMemoryError):
+            redis_client.set("k", "v")
+
+    def test_without_one(self):
+        pass
 
 @pytest.mark.miniredis_fault(command="SET", then="OOM no")
 def test_without_a_server():
@@ -79,7 +89,7 @@ def test_arguments_without_names(redis_client):
 def test_a_marker_puts_a_fault_on_the_server_of_its_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MARKED)
     told = pytester.runpytest("-W", "error", "--strict-markers")
-    told.assert_outcomes(passed=6, failed=1, errors=1)
+    told.assert_outcomes(passed=8, failed=1, errors=1)
     told.stdout.fnmatch_lines(["the marker miniredis_fault met no server*"])
     told.stdout.fnmatch_lines(["*miniredis_fault takes keywords, as server.faults.add*"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import itertools
 import re
 from collections.abc import Iterator
@@ -268,3 +269,26 @@ def test_the_fixture_has_a_primary_a_replica_and_three_sentinels(
     miniredis_sentinel.kill(former)
     assert miniredis_sentinel.failover() is not former
     assert client.get("k") == b"v"
+
+
+def test_sentinels_have_faults_recordings_and_the_clock_of_all() -> None:
+    with (
+        miniredis.sentinel(clock="held") as servers,
+        servers.sentinels[0].client() as client,
+        servers.sentinels[0].record() as calls,
+    ):
+        sentinel, begin = servers.sentinels[0], servers.now
+        with sentinel.faults.add(command="sentinel get-master-addr-by-name", then="ERR no") as rule:
+            with pytest.raises(redis.ResponseError, match="no"):
+                client.sentinel_get_master_addr_by_name("mymaster")
+            assert client.sentinel_masters()
+            assert rule.met == 1
+        assert [call.text for call in calls][-2:] == [
+            "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster",
+            "SENTINEL MASTERS",
+        ]
+        servers.fast_forward(60)
+        assert {each.now - begin for each in servers.sentinels} == {dt.timedelta(seconds=60)}
+        for wrong in ("sentinel failure", "sentinels"):
+            with pytest.raises(ValueError, match=f"there is no command '{wrong}'"):
+                sentinel.faults.add(command=wrong, then="ERR no")
