@@ -23,11 +23,19 @@ def naps(tree: ast.AST, is_in_loop: bool = False) -> Iterator[ast.Call]:
             is_helper = getattr(node, "name", "") in HELPERS
             yield from () if is_helper else naps(node)
         elif isinstance(node, ast.While | ast.For | ast.AsyncFor):
-            yield from naps(node, is_in_loop=True)
+            yield from naps(node, is_in_loop=looks_again(node))
         else:
             if isinstance(node, ast.Call) and not is_in_loop and is_nap(node):
                 yield node
             yield from naps(node, is_in_loop)
+
+
+def looks_again(loop: ast.While | ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop ends, or yields, once a condition holds: a mere repetition is one long sleep."""
+    has_condition = isinstance(loop, ast.While) and not isinstance(loop.test, ast.Constant)
+    return has_condition or any(
+        isinstance(node, ast.Break | ast.Return | ast.Raise | ast.Yield) for node in ast.walk(loop)
+    )
 
 
 def is_nap(call: ast.Call) -> bool:
@@ -58,8 +66,14 @@ def test():
         def later():
             await pause()
     sleep(seconds)
+    for _ in range(3):
+        time.sleep(0.1)
+    for _ in range(3):
+        time.sleep(0.1)
+        if over():
+            break
     trio.sleep(0)
     server.pause(1)
     asyncio.sleep(10)
 """
-    assert [nap.lineno for nap in naps(ast.parse(text))] == [3, 7, 8]
+    assert [nap.lineno for nap in naps(ast.parse(text))] == [3, 7, 8, 10]

@@ -5,15 +5,23 @@ What clients send stays as written; the replies are recorded anew. Look at the d
 
 from __future__ import annotations
 
+import re
 import select
 import sys
 from pathlib import Path
+from typing import Final
 
 from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, RawClient, Scenario, Step, escape, read
 
-QUIET = 0.06
-"""Seconds without a byte after which all replies are taken to have come."""
+TURNS: Final = 3
+"""How many turns of the server's event loop without a byte show that no reply is under way.
+
+A reply is sent at the end of the turn that has read the request, or of the next one.
+"""
+
+TIMES_OUT: Final = re.compile(r"\b0\.0\d+\b|\bBLOCK [1-9]\d?\b|^WAIT \d+ [1-9]\d?$")
+"""Requests that block for a moment only, so that there will be a reply."""
 
 
 class Recorder(Player):
@@ -26,7 +34,7 @@ class Recorder(Player):
 
     def outcome(self, step: Step) -> list[Step]:
         getattr(self, self.VERBS[step.verb])(step)
-        heard = self.listen()
+        heard = self.listen(step)
         steps = [
             Step(name, "closed") if not data else Step(name, "=", escape(data))
             for name, parts in sorted(heard.items())
@@ -40,11 +48,15 @@ class Recorder(Player):
     def is_blocked(self) -> bool:
         return f"\r\nblocked_clients:{len(self.waiting) + 1}\r\n".encode() in self.control.ask("INFO clients")
 
-    def listen(self) -> dict[str, list[bytes]]:
-        """The bytes that each client gets until all are quiet; an empty last part if the server hung up."""
+    def listen(self, step: Step) -> dict[str, list[bytes]]:
+        """The bytes that each client gets for a step; an empty last part if the server hung up."""
         heard: dict[str, list[bytes]] = {}
         open_clients = {name: client for name, client in self.clients.items() if name not in self.gone}
-        while ready := self.readable(open_clients):
+        quiet = 0
+        while quiet < TURNS or (TIMES_OUT.search(step.text) and step.client not in heard):
+            self.control.ask("PING")
+            ready = self.readable(open_clients)
+            quiet = 0 if ready else quiet + 1
             for name in ready:
                 data = open_clients[name].socket.recv(1 << 20)
                 parts = heard.setdefault(name, [b""])
@@ -60,7 +72,7 @@ class Recorder(Player):
     @staticmethod
     def readable(clients: dict[str, RawClient]) -> list[str]:
         sockets = {client.socket: name for name, client in clients.items()}
-        return [sockets[each] for each in select.select(list(sockets), [], [], QUIET)[0]]
+        return [sockets[each] for each in select.select(list(sockets), [], [], 0)[0]]
 
 
 def record(path: Path, address: tuple[str, int]) -> None:
