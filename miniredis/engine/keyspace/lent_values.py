@@ -26,10 +26,10 @@ class LentValues(dict[bytes, Any]):
         self._originals = originals
 
     def __getitem__(self, key: bytes) -> Any:
-        value: Any = super().__getitem__(key)
-        if not isinstance(value, bytes) and self._originals.get(key) is value:
-            copied = self[key] = value.copy()
-            return copied
+        value = super().__getitem__(key)
+        original: Any = self._originals.get(key)
+        if value is original and not isinstance(value, bytes):
+            value = self[key] = original.copy()
         return value
 
     def get(self, key: bytes, default: Any = None) -> Any:
