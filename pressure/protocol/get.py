@@ -33,9 +33,9 @@ from pressure.protocol.operation import (
     with_taken,
 )
 from pressure.protocol.problems import does_not_exist, first_error, is_closed, note_uncounted
-from pressure.protocol.role import CONSUMER, Hold, refill
+from pressure.protocol.role import CONSUMER, Hold, look_at_size, refill
 from pressure.protocol.roles import finish_or_refusal, give_back, holding, is_ours, keep_role, lost_role, take
-from pressure.protocol.waits import Popped, after_pop, bound_of, wait_for_value
+from pressure.protocol.waits import Popped, bound_of, wait_for_value
 
 
 @operation
@@ -90,9 +90,11 @@ def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[P
     keys = ctx.keys
     asked = ctx.server.sizes.bounded(most)
     count = (asked,) if most > 1 else ()
-    work: tuple[Command, ...] = ((b"EXISTS", keys.closed), (b"RPOP", keys.queue, *count), *after_pop(ctx))
+    orphan: Command = (b"LMOVE", keys.unacked, keys.queue, b"RIGHT", b"RIGHT")  # the first of a dead consumer
+    pop: Command = (b"RPOP", keys.queue, *count)
+    work: tuple[Command, ...] = ((b"EXISTS", keys.closed), orphan, pop, *look_at_size(ctx))
     replies = yield from take(ctx, hold, deadline, work, is_ours(ctx, hold))
-    _, closed, found, bound, length, _, holder = replies
+    _, closed, _, found, bound, length, _, holder = replies
     hold.held = holder == hold.expected or isinstance(holder, ServerReplyError)
     if values := _values(found):
         ctx.server.sizes.note(values)
@@ -117,7 +119,7 @@ def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[
         asked = sizes.bounded(most - len(popped.values), popped.size)
         if asked == 0:
             break
-        work: tuple[Command, ...] = ((b"RPOP", ctx.keys.queue, asked), *after_pop(ctx))
+        work: tuple[Command, ...] = ((b"RPOP", ctx.keys.queue, asked), *look_at_size(ctx))
         try:
             done = yield from with_taken(popped.values, keep_role(ctx, hold, work))
         except ServerReplyError:  # more is refused; what was popped is returned

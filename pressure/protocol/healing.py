@@ -38,7 +38,7 @@ from pressure.protocol.operation import (
     Operation,
     Reply,
 )
-from pressure.protocol.role import CONSUMER, Role, put_back, refill, release_commands
+from pressure.protocol.role import CONSUMER, Role, drop_token, put_back, refill, release_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +116,19 @@ class TokenFound:
 
     Attributes:
         bound: The value of ``:bound``.
-        tokens: How many elements ``:not_full`` had.
-        restored: Whether it has one element now, after none or several.
+        before: How many elements ``:not_full`` had.
+        now: How many it has now.
     """
 
     bound: bytes | None
-    tokens: int
-    restored: bool = False
+    before: int
+    now: int
 
 
 def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
-    """Leave one token in ``:not_full`` if there is room, and no client produces or the token is ``owed``.
+    """Leave one token in ``:not_full`` if there is room, and none if there is not.
+
+    Where a client produces, the token is restored only if it is ``owed``.
 
     It is owed if a dead client should have pushed it: a producer may wait for it for ever. If that producer
     was not waiting but about to put, the queue exceeds its bound by one value, once, as with the documents'
@@ -145,11 +147,15 @@ def restore_token(ctx: Context, owed: bool) -> Operation[TokenFound]:
     while True:
         _, free, tokens, limit, length, unacked = check((yield Batch(looks)))
         bound = bound_in(limit)
-        if bound is None or not (free or owed) or tokens == 1 or (bound and length + unacked >= bound):
+        is_full = bound is None or (bound and length + unacked >= bound)
+        work = drop_token(ctx, 0, limit, length) if tokens else ()
+        if not is_full and tokens != 1 and (free or owed):
+            work = refill(ctx)
+        if not work:
             yield Batch(((b"UNWATCH",),))
-            return TokenFound(limit, tokens)
-        if was_done((yield Batch(atomic(*refill(ctx))))):
-            return TokenFound(limit, tokens, restored=True)
+            return TokenFound(limit, tokens, tokens)
+        if was_done((yield Batch(atomic(*work)))):
+            return TokenFound(limit, tokens, 0 if is_full else 1)
 
 
 def heal(ctx: Context, role: Role, holder: bytes | None, deadline: Deadline) -> Operation[bool]:

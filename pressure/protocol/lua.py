@@ -251,9 +251,11 @@ local function pop(most)
   end
 end
 
-local function move_to_unacked()
-  while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
-  values = {call('LMOVE', KEYS[6], KEYS[9], 'RIGHT', 'LEFT') or nil}
+-- The messages of dead consumers, which this hold is the first to see, go back before another is taken.
+local function put_back_orphans()
+  local orphans = call('LLEN', KEYS[9])
+  if orphans > 0 then even_if_full() end
+  for _ = 1, orphans do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end
 end
 
 local function main()
@@ -265,6 +267,7 @@ local function main()
   local bound = call('GET', bound_key)
   if not bound and number == 0 then return 'gone' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
+  if bound then put_back_orphans() end
   local is_closed = call('EXISTS', closed) == 1
   local length = call('LLEN', KEYS[6])
   if reliable then
@@ -272,7 +275,7 @@ local function main()
     say(call, me)
   end
   if bound and reliable then
-    move_to_unacked()
+    values = {call('LMOVE', KEYS[6], KEYS[9], 'RIGHT', 'LEFT') or nil}
   elseif bound and most > 0 then
     pop(most)
   end
@@ -300,11 +303,17 @@ end
 SETTLE: Final = Script(
     _BEGINNING
     + b"""
+local function remove_token_if_full()
+  local limit = limit_of(call('GET', bound_key))
+  if limit and limit > 0 and call('LLEN', KEYS[6]) >= limit then set_token(false) end
+end
+
 local function put_back()
   repeat
     local moved = redis.pcall('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT')
     if type(moved) == 'table' then left = moved.err end
   until type(moved) ~= 'string'
+  pcall(remove_token_if_full)
 end
 
 local function acknowledge()

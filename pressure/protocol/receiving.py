@@ -18,7 +18,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -46,9 +45,8 @@ from pressure.protocol.problems import (
     note_uncounted,
     problem,
 )
-from pressure.protocol.role import CONSUMER, Hold, put_back
-from pressure.protocol.roles import as_holder, finish, give_back, holding, is_ours, lost_role, take
-from pressure.protocol.waits import after_pop
+from pressure.protocol.role import CONSUMER, Hold, drop_token, look_at_size, put_back
+from pressure.protocol.roles import do_as_holder, finish, give_back, holding, lost_role, take
 
 
 class Settlement(Enum):
@@ -122,15 +120,10 @@ def _by_batches(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes
 
 def _after_orphans(ctx: Context, hold: Hold, orphans: int) -> Operation[Reply]:
     """Put back the messages that others have left in ``:unacked``, then take a value; the reply to that."""
-    _, holder = check((yield Batch(is_ours(ctx, hold))))
-    if holder != hold.id:
-        raise (yield from lost_role(ctx, hold))
-    work = (*(put_back(ctx),) * (orphans + hold.unacked), _take(ctx))
-    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
-    if done is None:
-        raise (yield from lost_role(ctx, hold))
-    hold.unacked = int(isinstance(done[-1], bytes))
-    return done[-1]
+    back = (put_back(ctx),) * (orphans + hold.unacked)
+    *_, value = yield from do_as_holder(ctx, hold, *back, _take(ctx))
+    hold.unacked = int(isinstance(value, bytes))
+    return value
 
 
 def _wait(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[bytes]:
@@ -172,25 +165,19 @@ def _lost_while_waiting(ctx: Context, hold: Hold, value: Reply) -> Operation[Exc
     unacked, done = ctx.keys.unacked, None
     while isinstance(value, bytes) and done is None:
         looks: tuple[Command, ...] = ((b"UNWATCH",), (b"WATCH", unacked), (b"LPOS", unacked, value))
-        if check((yield Batch(looks)))[-1] is None:
+        *_, place, bound, length = check((yield Batch((*looks, *look_at_size(ctx)))))
+        if place is None:
             yield Batch(((b"UNWATCH",),))
             break
-        back: Command = (b"RPUSH", ctx.keys.queue, value)
-        done = executed((yield Batch(atomic((b"LREM", unacked, 1, value), back))))
+        back: tuple[Command, ...] = ((b"LREM", unacked, 1, value), (b"RPUSH", ctx.keys.queue, value))
+        done = executed((yield Batch(atomic(*back, *drop_token(ctx, 1, bound, length)))))
         check(done or [])
     return (yield from lost_role(ctx, hold))
 
 
 def _last_look(ctx: Context, hold: Hold) -> Operation[bytes]:
     """Take a value that was put before the queue was closed."""
-    _, holder = check((yield Batch(is_ours(ctx, hold))))
-    done = None
-    if holder == hold.id:
-        work = (_take(ctx),)
-        done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
-    if done is None:
-        raise (yield from lost_role(ctx, hold))
-    (value,) = check(done)
+    (value,) = check((yield from do_as_holder(ctx, hold, _take(ctx))))
     if not isinstance(value, bytes):
         raise is_closed(ctx, CONSUMER)
     return value
@@ -235,17 +222,24 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
     looks: tuple[Command, ...] = ((b"GET", keys.consumer), (b"LLEN", keys.unacked))
     watch: Command = (b"WATCH", keys.consumer, keys.unacked)
     room: tuple[Command, ...] = ((b"LLEN", keys.rejected),) if outcome is Settlement.REJECTED else ()
-    _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *after_pop(ctx), *room))))
+    _, holder, there, bound, length, *_ = check((yield Batch((watch, *looks, *look_at_size(ctx), *room))))
     if holder != hold.id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
         raise not_ours(ctx, CONSUMER, holder)
     work: tuple[Command, ...] = ()
-    if there:
-        work = (_REMOVALS[outcome](ctx),)
-        if outcome is not Settlement.REQUEUED:
-            work = (*work, *effects(ctx, 1, size, bound, length))
-    yield from _settle(ctx, hold, outcome, work)
+    if there and outcome is Settlement.REQUEUED:
+        work = (put_back(ctx), *drop_token(ctx, 1, bound, length))
+    elif there:
+        work = (_removal(ctx, outcome), *effects(ctx, 1, size, bound, length))
+    result = yield from finish(ctx, hold, work)
+    if result is None:
+        (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
+        raise not_ours(ctx, CONSUMER, holder)
+    check(result[:1])
+    hold.unacked = 0
+    stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
+    note_uncounted(ctx, _SETTLED[outcome], first_error(result), CONSUMER if stuck else None)
 
 
 #: What a warning says of the message.
@@ -255,20 +249,9 @@ _SETTLED: Final = {
     Settlement.REJECTED: "the message is rejected",
 }
 
-#: The command that takes the message out of ``:unacked``.
-_REMOVALS: Final[dict[Settlement, Callable[[Context], Command]]] = {
-    Settlement.REQUEUED: lambda ctx: put_back(ctx),
-    Settlement.ACKNOWLEDGED: lambda ctx: (b"LTRIM", ctx.keys.unacked, 0, -2),
-    Settlement.REJECTED: lambda ctx: (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT"),
-}
 
-
-def _settle(ctx: Context, hold: Hold, outcome: Settlement, work: tuple[Command, ...]) -> Operation[None]:
-    result = yield from finish(ctx, hold, work)
-    if result is None:
-        (holder,) = check((yield Batch(((b"GET", ctx.keys.consumer),))))
-        raise not_ours(ctx, CONSUMER, holder)
-    check(result[:1])
-    hold.unacked = 0
-    stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None
-    note_uncounted(ctx, _SETTLED[outcome], first_error(result), CONSUMER if stuck else None)
+def _removal(ctx: Context, outcome: Settlement) -> Command:
+    """The command that takes a message which is acknowledged, or rejected, out of ``:unacked``."""
+    if outcome is Settlement.ACKNOWLEDGED:
+        return (b"LTRIM", ctx.keys.unacked, 0, -2)
+    return (b"LMOVE", ctx.keys.unacked, ctx.keys.rejected, b"RIGHT", b"LEFT")

@@ -101,7 +101,7 @@ def repair(ctx: Context, force: bool = False, only: str | None = None) -> Operat
     for role in ROLES:
         if only in (None, role.name):
             why = None if force else sign_of_life(role, first, last, ctx.holds)
-            settled[role] = yield from _settle(ctx, role, why, last, found)
+            settled[role] = yield from _free_unless_alive(ctx, role, why, last, found)
         else:
             settled[role] = bool(last.free[role])
     if last.bound is None:
@@ -118,7 +118,9 @@ def _needs_another_look(ctx: Context, role: Role, seen: Probe) -> bool:
     return not ctx.holds.is_dead(seen.holder[role])
 
 
-def _settle(ctx: Context, role: Role, why: str | None, last: Probe, found: _Findings) -> Operation[bool]:
+def _free_unless_alive(
+    ctx: Context, role: Role, why: str | None, last: Probe, found: _Findings
+) -> Operation[bool]:
     """Free the role, unless ``why`` says that its holder may be alive; whether no client holds it now."""
     if last.free[role]:
         return True
@@ -192,14 +194,14 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
 
 
 def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None]:
-    """Leave one token in ``:not_full`` if there is room (``restore_token``), and report it."""
+    """Leave one token in ``:not_full`` if there is room, else none (``restore_token``), and report it."""
     token = yield from restore_token(ctx, owed)
     if token.bound is None:
         raise no_such_queue(ctx.keys)
     if bound_in(token.bound) is None:
         found.left.append(f"{not_a_number('bound', token.bound)}; {how_to_set_bound(ctx.keys)}")
-    if token.restored:
-        what = f"reduced :not_full from {token.tokens} elements to one"
-        found.done.append(
-            what if token.tokens else "restored the token in :not_full, which says that there is room"
-        )
+    if token.now < token.before:
+        number = "one" if token.now else "none: the queue is full"
+        found.done.append(f"reduced :not_full from {token.before} elements to {number}")
+    elif token.now > token.before:
+        found.done.append("restored the token in :not_full, which says that there is room")

@@ -13,7 +13,8 @@ from typing import Final
 
 from pressure.connections.identity import released
 from pressure.keys import Keys
-from pressure.protocol.operation import Command, Context
+from pressure.protocol.numbers import bound_in
+from pressure.protocol.operation import Command, Context, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,21 @@ def put_back(ctx: Context) -> Command:
     Repeated once for each message, it keeps their order.
     """
     return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"LEFT", b"RIGHT")
+
+
+def look_at_size(ctx: Context) -> tuple[Command, Command]:
+    """The commands that read the bound and the length."""
+    return (b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue)
+
+
+def drop_token(ctx: Context, more: int, bound: Reply, length: Reply) -> tuple[Command, ...]:
+    """The command that removes the token of a queue which ``more`` messages fill; none if they do not.
+
+    Such messages go back to the queue. Had they never been taken, there would be no token.
+    """
+    limit = bound_in(bound)
+    is_full = bool(limit) and isinstance(length, int) and length + more >= (limit or 0)
+    return ((b"DEL", ctx.keys.not_full),) if is_full else ()
 
 
 def refill(ctx: Context) -> tuple[Command, Command]:

@@ -27,6 +27,8 @@ from pressure.protocol.role import (
     PRODUCER,
     Hold,
     claim_command,
+    drop_token,
+    look_at_size,
     put_back,
     refill,
     release_commands,
@@ -132,6 +134,17 @@ def is_ours(ctx: Context, hold: Hold, *watched: bytes) -> tuple[Command, Command
     return (b"WATCH", holder, *watched), (b"GET", holder)
 
 
+def check_ours(ctx: Context, hold: Hold, *watched: bytes) -> Operation[None]:
+    """Watch the holder key (and more keys).
+
+    Raises:
+        PressureError: The hold has lost the role, or the queue was deleted.
+    """
+    _, holder = check((yield Batch(is_ours(ctx, hold, *watched))))
+    if holder != hold.id:
+        raise (yield from lost_role(ctx, hold))
+
+
 def as_holder(
     ctx: Context, hold: Hold, replies: list[Reply], work: tuple[Command, ...], end: int = -1
 ) -> Operation[list[Reply] | None]:
@@ -154,6 +167,19 @@ def as_holder(
             yield Batch(((b"UNWATCH",),))
             return None
         done = executed((yield Batch(atomic(*work))))
+    return done
+
+
+def do_as_holder(ctx: Context, hold: Hold, *work: Command) -> Operation[list[Reply]]:
+    """Do a holder's work in a transaction that begins with ``check_ours``. Nothing is watched after it.
+
+    Raises:
+        PressureError: As in ``check_ours`` and ``as_holder``.
+    """
+    yield from check_ours(ctx, hold)
+    done = yield from as_holder(ctx, hold, (yield Batch(atomic(*work))), work)
+    if done is None:
+        raise (yield from lost_role(ctx, hold))
     return done
 
 
@@ -214,18 +240,18 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
 
     If the server refuses to show the holder key, the role counts as this hold's.
     """
-    release: tuple[Command, ...] = (*token_commands(ctx, hold), *(put_back(ctx),) * hold.unacked)
+    looks = look_at_size(ctx) if hold.unacked else ()
     free = release_commands(ctx.keys, hold.role, hold.id)
-    release = (*release, *(free if hold.claimed else free[-1:]))
+    release = (*token_commands(ctx, hold), *(free if hold.claimed else free[-1:]))
     # If the last LPUSH of ``finish`` was refused, the id is marked as released, but the role is not free.
     expected = (hold.expected, released(hold.id)) if hold.held else (hold.expected,)
     hold.held = False
     while True:
-        replies = yield Batch(((b"UNWATCH",), *is_ours(ctx, hold)))
-        holder = replies[-1]
+        _, _, holder, *size = yield Batch(((b"UNWATCH",), *is_ours(ctx, hold), *looks))
         if holder not in expected and first_error([holder, hold.expected]) is None:
             return (yield from _token_that_was_not_ours(ctx, hold))
-        replies = yield Batch(atomic(*release))
+        back = (*(put_back(ctx),) * hold.unacked, *drop_token(ctx, hold.unacked, *size)) if size else ()
+        replies = yield Batch(atomic(*back, *release))
         if is_full(replies) and ctx.server.scripts:
             return (yield Batch((free_by_script(ctx, hold.role, holder, hold.id, token=hold.token),)))
         if replies[-1] is not None:  # else a renewed lease has changed the watched key, or it has moved

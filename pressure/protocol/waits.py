@@ -11,7 +11,6 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from pressure.errors import (
     QueueEmptyError,
@@ -23,11 +22,8 @@ from pressure.protocol.healing import heal_room
 from pressure.protocol.numbers import bound_in, how_to_set_bound, malformed
 from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, Reply
 from pressure.protocol.problems import does_not_exist, is_closed, warn
-from pressure.protocol.role import CONSUMER, Hold
-from pressure.protocol.roles import is_ours, lost_role
-
-#: How many replies follow each pop of a value: bound and length (``after_pop``).
-_AFTER: Final = 2
+from pressure.protocol.role import CONSUMER, Hold, look_at_size, put_back
+from pressure.protocol.roles import check_ours, do_as_holder
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +78,6 @@ def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tup
     raise QueueFullError(f"queue {keys} is full")
 
 
-def after_pop(ctx: Context) -> tuple[Command, ...]:
-    """The commands that read bound and length right after a pop of values."""
-    return ((b"GET", ctx.keys.bound), (b"LLEN", ctx.keys.queue))
-
-
 def wait_for_value(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[Popped]:
     """Wait for one value.
 
@@ -96,11 +87,12 @@ def wait_for_value(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[Po
         QueueEmptyError: No value came in time.
     """
     keys = ctx.keys
+    looks = (*look_at_size(ctx), (b"LLEN", keys.unacked))
     for seconds in deadline.attempts():
-        replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
+        replies = yield attempt((keys.queue, keys.closed), seconds, looks)
         while (yield from _has_moved(ctx, hold, replies)):
-            replies = yield attempt((keys.queue, keys.closed), seconds, after_pop(ctx))
-        popped, bound, length = replies
+            replies = yield attempt((keys.queue, keys.closed), seconds, looks)
+        popped, bound, length, orphans = replies
         if isinstance(popped, list) and popped[0] == keys.closed:
             return (yield from _closed_meanwhile(ctx, popped[1], bound))
         if popped is not None and not isinstance(popped, ServerReplyError):
@@ -108,6 +100,10 @@ def wait_for_value(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[Po
         check(replies)
         if bound is None:
             raise does_not_exist(ctx)
+        if orphans:  # they came to a fenced consumer whose wait was still under way
+            yield from do_as_holder(ctx, hold, *(put_back(ctx),) * orphans)
+            if hold.watched:
+                yield from check_ours(ctx, hold)
     raise QueueEmptyError(f"queue {keys} is empty")
 
 
@@ -124,9 +120,7 @@ def _has_moved(ctx: Context, hold: Hold, replies: list[Reply], *watched: bytes) 
     if not (hold.watched and isinstance(first, ServerReplyError) and first.code in ELSEWHERE):
         return False
     yield Batch(((b"UNWATCH",),))
-    _, holder = check((yield Batch(is_ours(ctx, hold, *watched))))
-    if holder != hold.id:
-        raise (yield from lost_role(ctx, hold))
+    yield from check_ours(ctx, hold, *watched)
     return True
 
 
@@ -135,8 +129,8 @@ def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popp
     if bound is None:  # Delete pushed the mark to wake this client; it removes ``:closed`` itself
         raise does_not_exist(ctx)
     keys = ctx.keys
-    replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *after_pop(ctx)))
-    pushed, value = replies[:2]
+    replies = yield Batch(((b"LPUSH", keys.closed, mark), (b"RPOP", keys.queue), *look_at_size(ctx)))
+    pushed, value, *size = replies
     if isinstance(pushed, ServerReplyError):
         lost = f"queue {keys}: a mark of the close could not be put back ({pushed}); repair mends that"
         if not isinstance(value, bytes):
@@ -144,6 +138,6 @@ def _closed_meanwhile(ctx: Context, mark: bytes, bound: Reply) -> Operation[Popp
             raise pushed
         warn(lost, (value,))
     if isinstance(value, bytes):
-        return Popped((value,), *replies[-_AFTER:])
+        return Popped((value,), *size)
     check(replies)
     raise is_closed(ctx, CONSUMER)

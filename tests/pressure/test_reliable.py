@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from pressure import (
     QueueClosedError,
     QueueDoesNotExistError,
     QueueEmptyError,
+    QueueFullError,
     QueueInUseError,
     protocol,
 )
@@ -110,6 +112,54 @@ def test_an_acknowledgement_spares_the_message_that_a_fenced_consumer_was_waitin
     execute(raw, "EVAL", f"redis.call('LPUSH', '{JOBS}', 'x', 'y')", 0)
     assert (stray.result(), received.result()) == (b"x", [b"x", b"y"])
     assert contents(raw) == ([], [])
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_get_takes_what_a_dead_consumer_has_received_first(
+    queue: Queue, raw: redis.Redis, most: int
+) -> None:
+    queue.create()
+    queue.put_many([b"1", b"2"])
+    raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
+    assert (queue.get_many(2) if most else [queue.get(), queue.get()]) == [b"1", b"2"]
+    invariant(raw)
+
+
+def test_a_get_that_waits_takes_what_comes_to_a_fenced_consumer(
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
+) -> None:
+    queue.create()
+    stray = task(lambda: raw.blmove(JOBS, f"{JOBS}:unacked", 0, "RIGHT", "LEFT"))
+    waiting(raw, 1)
+    queue._context = replace(queue._context, slice=0.02)
+    got = task(queue.get)
+    until(lambda: queue.holder("consumer"))
+    make().put(b"v")
+    assert (stray.result(), got.result()) == (b"v", b"v")
+    assert contents(raw) == ([], [])
+    invariant(raw)
+
+
+def test_a_message_that_goes_back_into_a_full_queue_leaves_no_room(queue: Queue, raw: redis.Redis) -> None:
+    queue.create(2)
+    queue.put(b"1")
+    block = queue.receive()
+    block.__enter__()
+    queue.put(b"2")
+    block.__exit__(MishapError, MishapError(), None)
+    with pytest.raises(QueueFullError):
+        queue.put_nowait(b"3")
+    assert queue.get() == b"1"
+    block = queue.receive()
+    block.__enter__()
+    queue.put(b"3")
+    queue.repair(force=True)
+    with pytest.raises(QueueInUseError):
+        block.__exit__(None, None, None)
+    with pytest.raises(QueueFullError):
+        queue.put_nowait(b"4")
+    assert contents(raw) == ([b"2", b"3"], [])
+    invariant(raw)
 
 
 def test_a_fenced_consumer_does_not_put_back_what_the_next_one_has_acknowledged() -> None:

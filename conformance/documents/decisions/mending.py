@@ -150,7 +150,7 @@ def refilled(env: Environment, bound: int, some: tuple[bytes, ...]) -> Iterator[
 
 
 @check("decided.repair-corrects")
-def leaves_one_token_if_there_is_room(env: Environment) -> None:
+def leaves_one_token_if_there_is_room_and_else_none(env: Environment) -> None:
     for bound, size, tokens in product((0, 2), (0, 1, 2, 3), (0, 1, 3)):
         elements = 1 + (size + tokens) % 3
         roles = dict(zip(ROLES, (elements, 4 - elements), strict=True))
@@ -159,11 +159,12 @@ def leaves_one_token_if_there_is_room(env: Environment) -> None:
                 env.redis.delete(env.queue_key(suffix))
                 if number:
                     env.redis.lpush(env.queue_key(suffix), *range(number))
-            is_right = tokens == 1 or 0 < bound <= size
-            token = f"reduced :not_full from {tokens} elements to one" if tokens else ROOM
+            left = int(bound == 0 or size < bound)
+            to = "one" if left else "none: the queue is full"
+            token = f"reduced :not_full from {tokens} elements to {to}" if tokens else ROOM
             reduced = (f"reduced :{role}_free from {n} elements to one" for role, n in roles.items() if n > 1)
-            expect(told(queue.repair()), ((*(token,) * (not is_right), *reduced), ()), "what is told")
-            expect(length(env, ":not_full"), tokens if is_right else 1, f"tokens for {size} of {bound}")
+            expect(told(queue.repair()), ((*(token,) * (tokens != left), *reduced), ()), "what is told")
+            expect(length(env, ":not_full"), left, f"tokens for {size} of {bound}")
             expect_roles_free(env)
 
 

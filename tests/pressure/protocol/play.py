@@ -54,7 +54,7 @@ def as_producer(closed: int, token: Any, bound: Any, length: Any, *, said: Any =
 
 def as_consumer(closed: int, value: Any, bound: Any, length: Any) -> list[Any]:
     """The replies to a consumer who says that the role is theirs, and pops a value."""
-    return [OK, *[QUEUED] * 5, [OK, closed, value, bound, length], OK, ME]
+    return [OK, *[QUEUED] * 6, [OK, closed, NULL, value, bound, length], OK, ME]
 
 
 class Clock:

@@ -85,6 +85,7 @@ def test_a_get_with_a_value_is_three_round_trips() -> None:
         "MULTI",
         f"SET :consumer {ME.decode()}",
         "EXISTS :closed",
+        "LMOVE :unacked queue RIGHT RIGHT",
         "RPOP queue",
         "GET :bound",
         "LLEN queue",
@@ -127,7 +128,7 @@ def test_a_get_whose_role_was_taken_away_keeps_its_value() -> None:
 def test_a_get_that_pops_a_mark_of_close_pushes_it_back_and_tries_the_queue_again() -> None:
     play = get().reply(*WITH_ROLE).reply(*as_consumer(0, NULL, b"5", 0))
     assert isinstance(play.step, Wait)
-    assert play.sent == ["BRPOP queue :closed 1.000", "GET :bound", "LLEN queue"]
-    play.reply([KEYS.closed, b"mark"], b"5", 1)
+    assert play.sent == ["BRPOP queue :closed 1.000", "GET :bound", "LLEN queue", "LLEN :unacked"]
+    play.reply([KEYS.closed, b"mark"], b"5", 1, 0)
     assert play.sent == ["LPUSH :closed mark", "RPOP queue", "GET :bound", "LLEN queue"]
     assert play.reply(2, b"last", b"5", 0).reply(OK, *[QUEUED] * 6, [1] * 6).result == b"last"

@@ -36,7 +36,7 @@ def test_a_get_that_waited_returns_its_value_when_scripts_turn_out_to_be_refused
     play = Play(protocol.get(ctx, Deadline.of(ctx)))
     play.reply([b"wait", 0, b"", b"", b"", []])
     ctx.server.scripts = False  # what is known of the server is shared by all threads
-    play.reply([b"queue", b"v"], b"0", 0)
+    play.reply([b"queue", b"v"], b"0", 0, 0)
     assert play.sent == ["WATCH :consumer", "GET :consumer"]
     assert isinstance(play.step, Batch)
     assert play.step.taken == (b"v",)

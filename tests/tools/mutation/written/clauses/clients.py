@@ -68,8 +68,8 @@ CLIENTS: Final = (
     Mutant(
         "loses a value to a close",
         "pressure/protocol/waits.py",
-        "pushed, value = replies[:2]\n",
-        "pushed, value = replies[0], None\n",
+        "pushed, value, *size = replies\n",
+        "pushed, _, *size = replies\n    value = None\n",
         ("decided.item-before-close",),
     ),
     Mutant(
@@ -117,9 +117,9 @@ CLIENTS: Final = (
     Mutant(
         "has a deadline for each of its waits",
         "pressure/protocol/operation.py",
-        "        while (left := self.at - self.context.clock()) > SHORTEST_WAIT:\n",
-        '        end = self.at if self.at == float("inf") else self.context.clock() + 0.6\n'
-        "        while (left := end - self.context.clock()) > SHORTEST_WAIT:\n",
+        "        while (left := self.at - clock()) > SHORTEST_WAIT:\n",
+        '        own = self.at if self.at == float("inf") else clock() + 0.6\n'
+        "        while (left := own - clock()) > SHORTEST_WAIT:\n",
         ("decided.one-deadline",),
     ),
     Mutant(

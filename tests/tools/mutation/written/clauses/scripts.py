@@ -159,9 +159,8 @@ SCRIPTS: Final = (
     Mutant(
         "has a script leave the message of a dead consumer where it is",
         LUA,
-        "  while call('LLEN', KEYS[9]) > 0 do call('LMOVE', KEYS[9], KEYS[6], 'LEFT', 'RIGHT') end\n"
-        "  values = {call('LMOVE'",
-        "  values = {call('LMOVE'",
+        "if bound then put_back_orphans() end",
+        "",
         ("decided.reliable-orphans",),
     ),
     Mutant(
