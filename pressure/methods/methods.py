@@ -138,8 +138,8 @@ class MethodCall:
     every: float = 0.0
 
 
-#: Operations and calls, one after the other; errors are thrown into it.
-CallbackOperation: TypeAlias = Generator[Operation[Any] | MethodCall, Any, T]
+#: Operations and calls, one after the other; errors are thrown into it. None is a place to stop at.
+CallbackOperation: TypeAlias = Generator[Operation[Any] | MethodCall | None, Any, T]
 
 
 def method(define: Callable[Concatenate[S, P], Operation[T]]) -> Definition[P, T, Coro[T]]:

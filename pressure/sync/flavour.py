@@ -99,11 +99,19 @@ class Synchronous(Flavour):
                 result: T = stop.value
                 return result
             try:
-                answer = self._call(step) if isinstance(step, MethodCall) else self._run(step)
+                answer = self._answer(step)
             except BaseException as error:
                 advance = partial(operation.throw, error)
             else:
                 advance = partial(operation.send, answer)
+
+    def _answer(self, step: Operation[Any] | MethodCall | None) -> Any:
+        if step is not None:
+            return self._call(step) if isinstance(step, MethodCall) else self._run(step)
+        LATE_INTERRUPTS.raise_now()
+        if (reason := self._wish()) is not None:
+            raise reason
+        return None
 
     def _call(self, call: MethodCall) -> Any:
         with contextlib.ExitStack() as stack:

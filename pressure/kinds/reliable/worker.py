@@ -89,6 +89,7 @@ def work_loop(
     done = handled = 0
     looked = float("-inf")
     while options.most is None or handled < options.most:
+        yield None
         messages: list[Delivered] = []
         if clock() - looked >= min(LOOK, options.min_idle):
             messages = yield operations.recover(1, idle)

@@ -117,6 +117,16 @@ def test_a_worker_ends_after_the_given_number_of_messages(queue: Any) -> None:
     assert counts(queue) == (1, 0, 0, 0)
 
 
+@pytest.mark.parametrize("setting", ["miniredis, stream"])
+def test_an_interrupt_ends_a_worker_between_two_messages(queue: Any) -> None:
+    queue.push(b"1", b"2")
+    handled: list[Delivered] = []
+    queue.interrupt = lambda: MishapError() if handled else None
+    with pytest.raises(MishapError):
+        queue.work(handled.append)
+    assert (datas(handled), counts(queue)) == ([b"1"], (1, 0, 0, 0))
+
+
 def test_a_late_acknowledgement_is_logged(queue: Any, caplog: pytest.LogCaptureFixture) -> None:
     queue.push(b"v")
     assert queue.work(lambda message: queue.ack(message), max_messages=1) == 0
