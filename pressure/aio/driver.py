@@ -112,6 +112,7 @@ class _Execution(AsyncExecution[T]):
     async def _on_cancel(self, error: asyncio.CancelledError) -> float:
         first, self._cancellation = self._cancellation is None, self._cancellation or error
         if first and isinstance(self.step, Wait):
+            self.ended_wait = True
             return grace_period(self.step, await self._checkout.driver.unblock(self.member.number))
         return self._checkout.stop
 

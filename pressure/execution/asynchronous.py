@@ -21,7 +21,6 @@ from pressure.connections.settings import STOP_TIMEOUT, Settings
 from pressure.errors import QueueClosedError, QueueEmptyError, ServerReplyError
 from pressure.execution.execution import PooledExecution, is_wrong_server
 from pressure.execution.lease import LeaseRenewer
-from pressure.execution.polling import poll_interval
 from pressure.keys import QueueKeys
 from pressure.methods.flavour import Flavour, noted_in
 from pressure.methods.handlers import awaitable_result
@@ -99,7 +98,9 @@ class Asynchronous(Flavour):
                 result: T = stop.value
                 return result
             try:
-                answer = await (self._call(step) if isinstance(step, MethodCall) else self._run(step))
+                answer = None
+                if step is not None:  # a task is cancelled where it waits
+                    answer = await (self._call(step) if isinstance(step, MethodCall) else self._run(step))
             except BaseException as error:
                 advance = partial(operation.throw, error)
             else:
@@ -234,7 +235,7 @@ class AsyncExecution(PooledExecution[T]):
         if self.stopped_unable_to_share():
             return False
         if self.shares and isinstance(self.step, Wait):
-            return await self._pause(poll_interval(self.step, self.member))
+            return await self._pause(self.poll_interval(self.step))
         return True
 
     @abstractmethod

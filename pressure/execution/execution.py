@@ -13,6 +13,7 @@ Rules:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection
 from typing import Any, Final, Generic
 
@@ -22,7 +23,7 @@ from pressure.connections.discovery import WRONG_SERVER
 from pressure.connections.pool import BaseCheckout
 from pressure.connections.settings import STOP_TIMEOUT, Settings
 from pressure.errors import ConnectionFailedError, OutcomeUnknownError, ServerReplyError
-from pressure.execution.polling import as_poll, replies_to_wait, too_few_connections
+from pressure.execution.polling import POLL_INTERVAL, as_poll, replies_to_wait, too_few_connections
 from pressure.protocol.commands import ELSEWHERE
 from pressure.protocol.operation import Batch, Command, NewHold, Operation, Pause, Reply, Step, T, Wait
 
@@ -174,13 +175,17 @@ class PooledExecution(Execution[T]):
 
     Attributes:
         connection: The connection on which the operation began.
+        ended_wait: Whether the driver has ended the wait that is under way, to stop the operation.
     """
 
     __slots__ = (
         "_can_fail_over",
+        "_ended",
         "_executed",
         "_life",
         "_limit",
+        "_poll_until",
+        "_polled",
         "_refused_steps",
         "_reply_timeout",
         "_unsent",
@@ -188,6 +193,7 @@ class PooledExecution(Execution[T]):
         "_watched",
         "_watches",
         "connection",
+        "ended_wait",
         "member",
     )
 
@@ -199,8 +205,10 @@ class PooledExecution(Execution[T]):
         self._reply_timeout = where.reply_timeout
         self._limit = where.max_connections
         self._can_fail_over = where.directory is not None
-        self._watches = self._watched = self._watch_is_lost = False
+        self._watches = self._watched = self._watch_is_lost = self.ended_wait = False
         self._refused_steps = 0
+        self._ended: Step | None = None  # the wait that the driver has ended
+        self._polled, self._poll_until = Batch(()), 0.0  # the wait that is replaced by polls, and its end
         self._unsent: tuple[Command, ...] | None = None  # of the step: what no server has executed
         self._executed: list[Reply] = []  # the replies to what was before that
 
@@ -217,6 +225,13 @@ class PooledExecution(Execution[T]):
     def shares(self) -> bool:
         """Whether other operations may use the connection before the next step, which waits."""
         return self.member.lock is not None and not self._watches and self._unsent is None
+
+    def poll_interval(self, step: Wait) -> float:
+        """How many seconds other operations may use the connection before this one polls (again)."""
+        now = time.monotonic()
+        if self._polled is not step:
+            self._polled, self._poll_until = step, now + step.seconds
+        return max(min(self._poll_until - now, POLL_INTERVAL * self.member.users), 0.0)
 
     def stopped_unable_to_share(self) -> bool:
         """Stop an operation that would wait on a shared connection while it watches keys; whether it did."""
@@ -296,8 +311,14 @@ class PooledExecution(Execution[T]):
         if self._unsent is not None:
             replies = [*self._executed, *replies[len(replies) - len(self._unsent) :]]
             self._unsent, self._executed = None, []
-        if self.member.lock is not None and isinstance(self.step, Wait):
-            replies = replies_to_wait(self.step, replies)
+        if isinstance(self.step, Wait):
+            was_ended, self.ended_wait = self.ended_wait and self._ended is not self.step, False
+            if self.member.lock is not None:
+                replies = replies_to_wait(self.step, replies)
+            is_polled = self._polled is self.step and time.monotonic() < self._poll_until
+            if replies[0] is None and (was_ended or is_polled):
+                self._ended = self.step if was_ended else None
+                return  # the wait goes on, or the operation is stopped in its place
         super().advance(replies)
 
 

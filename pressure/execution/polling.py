@@ -7,19 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pressure.connections.pool import Member
 from pressure.errors import ConnectionFailedError, ServerReplyError
 from pressure.protocol.commands import atomic
 from pressure.protocol.operation import Batch, Command, Reply, Wait
 
 #: Seconds between two polls of an operation on the shared connection, times the number of operations there:
-#: together they poll 50 times a second. No pause between polls is longer than the wait would be.
+#: together they poll 50 times a second. No pause between polls is longer than what is left of the wait.
 POLL_INTERVAL: Final = 0.02
-
-
-def poll_interval(step: Wait, member: Member) -> float:
-    """How many seconds other operations may use the connection before the next poll of one that waits."""
-    return min(step.seconds, POLL_INTERVAL * member.users)
 
 
 def as_poll(step: Wait) -> Batch:

@@ -108,7 +108,7 @@ def join(ctx: Context, deadline: Deadline, unfinished: UnfinishedTasks) -> Opera
         QueueDoesNotExistError: Never created, or deleted by now.
     """
     pause, longest = PAUSES
-    attempts = deadline.attempts()
+    attempts = deadline.attempts(lambda: pause)
     gets: dict[_Get, Batch] | None = None
     while True:
         if gets is None:
@@ -120,5 +120,5 @@ def join(ctx: Context, deadline: Deadline, unfinished: UnfinishedTasks) -> Opera
             gets = None
         if not (left := next(attempts, 0.0)):
             return False
-        yield Pause(min(pause, left))
+        yield Pause(left)
         pause = min(2 * pause, longest)

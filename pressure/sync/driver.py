@@ -33,7 +33,6 @@ from pressure.execution.execution import (
     is_wrong_server,
 )
 from pressure.execution.lease import LeaseRenewer
-from pressure.execution.polling import poll_interval
 from pressure.keys import QueueKeys
 from pressure.protocol.operation import AtNodes, Batch, Operation, Reply, Wait
 from pressure.sync.connection import TICK, CancelScope, Connection, Connections, FairLock, Interrupt, close
@@ -191,8 +190,7 @@ class _Execution(PooledExecution[T]):
                     continue
                 if isinstance(step, Batch):
                     self.advance(self._sent(step))
-                else:
-                    self._pause(step.seconds)
+                elif self._pause(step.seconds):
                     self.advance([])
         except ServerReplyError as error:
             if is_wrong_server(error):
@@ -211,11 +209,11 @@ class _Execution(PooledExecution[T]):
         if self.stopped_unable_to_share():
             return False
         if self.shares and isinstance(self.step, Wait):
-            self._pause(poll_interval(self.step, self.member))
+            self._pause(self.poll_interval(self.step))
         return True
 
-    def _pause(self, seconds: float) -> None:
-        """Sleep, at most until the operation is cancelled; others may use a shared connection meanwhile."""
+    def _pause(self, seconds: float) -> bool:
+        """Sleep; False if the operation was cancelled. Others may use a shared connection meanwhile."""
         lock = self.member.lock if self.shares else None
         if lock is not None:
             lock.release()
@@ -227,6 +225,7 @@ class _Execution(PooledExecution[T]):
             if lock is not None:
                 self._take_back(lock)
         self.check_connection()
+        return self._is_stopped or self._scope.cancelled() is None
 
     def _take_back(self, lock: FairLock) -> None:
         """Acquire the lock again even if an exception ends the wait for it: the caller will release it."""
@@ -273,6 +272,7 @@ class _Execution(PooledExecution[T]):
             self.connection = self.member.connection
 
     def _end_wait(self, step: Wait) -> float:
+        self.ended_wait = True
         return grace_period(step, self._checkout.driver.unblock(self.member.number))
 
 

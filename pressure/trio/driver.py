@@ -120,6 +120,7 @@ class _Execution(AsyncExecution[T]):
                 self._interrupt = reason
             limit = self._checkout.stop
             if isinstance(step, Wait):
+                self.ended_wait = True
                 with trio.CancelScope(shield=True):
                     limit = grace_period(step, await self._checkout.driver.unblock(self.member.number))
             with trio.move_on_after(limit, shield=True):

@@ -76,17 +76,19 @@ def test_a_timeout_is_kept_by_those_that_share_a_connection(
     invariant(raw)
 
 
-def test_a_cancelled_wait_on_a_shared_connection_leaves_no_role_held(
-    flavour: str, redis_url: str, raw: redis.Redis
+@pytest.mark.parametrize("limit", [1, 100])
+def test_a_cancelled_wait_leaves_no_role_held(
+    flavour: str, redis_url: str, raw: redis.Redis, limit: int
 ) -> None:
     async def main(queue: Any) -> None:
         await queue.create()
-        assert await cancelled(queue.get, lambda: not raw.llen(f"{JOBS}:consumer_free")) == "cancelled"
+        get = partial(queue.get, timeout=0.9)  # so that its first wait is its last
+        assert await cancelled(get, lambda: not raw.llen(f"{JOBS}:consumer_free")) == "cancelled"
         invariant(raw)
         await queue.put(b"v")
         assert await queue.get() == b"v"
 
-    play(flavour, main, url=f"{redis_url}?max_connections=1")
+    play(flavour, main, url=f"{redis_url}?max_connections={limit}")
 
 
 def test_an_operation_that_waits_for_its_turn_can_be_cancelled(

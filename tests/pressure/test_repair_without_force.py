@@ -18,6 +18,11 @@ from tests.servers import RealServer
 
 from .conftest import DEAD, JOBS, ROOT, execute, invariant, take, until
 
+
+class MishapError(Exception):
+    """What ends a repair."""
+
+
 pytestmark = pytest.mark.usefixtures("forked")
 
 ROLES = ["producer", "consumer"]
@@ -41,6 +46,19 @@ def test_the_role_of_a_dead_client_is_freed(queue: Queue, raw: redis.Redis, role
     assert f"freed the {role} role, held by {DEAD.decode()}" in report.done
     invariant(raw)
     assert queue.get_many(5) == [b"1", b"2"]
+
+
+def test_a_repair_that_is_interrupted_between_its_two_probes_frees_nothing(
+    queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.protocol.liveness.PROBE_INTERVAL", 60.0)
+    queue.create()
+    take(raw, "consumer")
+    stops = iter([None])
+    queue.interrupt = lambda: next(stops, MishapError())
+    with pytest.raises(MishapError):
+        queue.repair()
+    assert raw.llen(f"{JOBS}:consumer_free") == 0
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -52,8 +52,13 @@ class Backend(Protocol):
     def read_reply(self, keys: ReliableKeys, found: Sequence[Reply], at: float) -> list[Delivered]:
         """The messages in one list of the reply to the script ``pop``."""
 
-    def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
-        """Wait until one of several queues has a message; may return it, with its queue's number."""
+    def wait(
+        self, queues: Sequence[ReliableKeys], seconds: float
+    ) -> Operation[list[tuple[int, Delivered]] | None]:
+        """Wait until one of several queues has a message; may return it, with its queue's number.
+
+        None if the time is over.
+        """
 
     def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """The commands to send before messages are acknowledged without a script."""

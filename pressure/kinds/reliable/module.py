@@ -63,7 +63,9 @@ class Module:
         """See ``Backend``."""
         return [_message(keys, each, data, count, note, at) for each, data, count, note in found]
 
-    def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+    def wait(
+        self, queues: Sequence[ReliableKeys], seconds: float
+    ) -> Operation[list[tuple[int, Delivered]] | None]:
         """Sends one command for all queues; the module serves the client that has waited longest."""
         first, *others = (each.queue for each in queues)
         words: Command = (b"KEYS", len(others), *others, b"BLOCK", block_ms(seconds))
@@ -72,7 +74,7 @@ class Module:
         found = [(numbers[key], each, data) for key, each, data in check([reply])[0] or ()]
         looking = _looked_up([(queues[number], each, data) for number, each, data in found], now(time) / 1000)
         messages = (yield from looking) if found else []
-        return [(number, message) for (number, _, _), message in zip(found, messages, strict=True)]
+        return [(number, message) for (number, _, _), message in zip(found, messages, strict=True)] or None
 
     def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """See ``Backend``."""

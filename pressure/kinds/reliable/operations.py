@@ -47,17 +47,15 @@ class QueueState:
 
     Attributes:
         due_first: Whether the next pop of a single message begins with due messages (``popping``).
-        is_prepared: Whether the lane of due messages was prepared for transactions.
     """
 
-    __slots__ = ("backend", "due_first", "is_prepared", "keys", "most")
+    __slots__ = ("backend", "due_first", "keys", "most")
 
     def __init__(self, keys: ReliableKeys, backend: Backend, most: int | None) -> None:
         self.keys = keys
         self.backend = backend
         self.most = most
         self.due_first = True
-        self.is_prepared = False
 
 
 @creating

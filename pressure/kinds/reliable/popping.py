@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import TypeAlias, TypeVar
 
 from pressure.errors import PressureError, ServerReplyError
@@ -38,9 +39,11 @@ Found: TypeAlias = "tuple[list[T], float | None]"
 def _until_found(
     deadline: Deadline,
     step: Callable[[], Operation[Found[T]]],
-    wait: Callable[[float], Operation[list[T]]],
+    wait: Callable[[float], Operation[list[T] | None]],
 ) -> Operation[list[T]]:
-    attempts = deadline.attempts()
+    left: float | None = None
+    attempts = deadline.attempts(lambda: inf if left is None else left)
+    woken: bool | None = None
     while True:
         found, left = yield from step()
         if found:
@@ -48,13 +51,13 @@ def _until_found(
         if left is not None and left <= 0:
             continue
         try:
-            seconds = next(attempts)
+            seconds = attempts.send(woken)
         except StopIteration:
             return []
-        if left is not None:
-            seconds = min(seconds, left)
-        if seconds and (found := (yield from wait(seconds))):
-            return found
+        came = (yield from wait(seconds)) if seconds else []
+        if came:
+            return came
+        woken = came is not None
 
 
 def _collected(
@@ -62,7 +65,7 @@ def _collected(
     count: int,
     deadline: Deadline,
     step: Callable[[int, bool], Operation[Found[T]]],
-    wait: Callable[[int, float], Operation[list[T]]],
+    wait: Callable[[int, float], Operation[list[T] | None]],
     data: Callable[[T], bytes],
 ) -> Operation[list[T]]:
     """Deliver up to ``count`` messages; waits only for the first."""
@@ -152,10 +155,8 @@ def _deliver_due(ctx: KindContext, state: QueueState, share: int) -> Operation[l
     left = _until_due(first, time)
     if found or left is None or left > 0:
         return found
-    if not state.is_prepared:
-        if commands := state.backend.prepare_commands(lane):
-            yield Batch(commands)
-        state.is_prepared = True
+    if isinstance(reply, ServerReplyError) and (commands := state.backend.prepare_commands(lane)):
+        yield Batch(commands)
     moved = yield from due_by_transaction(ctx, state, lane, share, (read,))
     if moved is None:
         return []
@@ -170,13 +171,14 @@ def pop(ctx: KindContext, state: QueueState, count: int, deadline: Deadline) -> 
     def step(most: int, more: bool) -> Operation[Found[Delivered]]:
         return _deliver(ctx, state, most, more=more)
 
-    def wait(most: int, seconds: float) -> Operation[list[Delivered]]:
+    def wait(most: int, seconds: float) -> Operation[list[Delivered] | None]:
         commands = (state.backend.pop_command(state.keys, most, block_ms(seconds)), (b"TIME",))
         reply, time = yield Wait(commands, seconds)
         found = yield from state.backend.read_popped(state.keys, most, reply, _at(time))
         if not found and isinstance(reply, ServerReplyError) and reply.code == "NOGROUP":
-            yield from state.backend.wait([state.keys], seconds)  # there is no stream yet, so wait with XREAD
-        return found
+            # there is no stream yet, so wait with XREAD
+            return None if (yield from state.backend.wait([state.keys], seconds)) is None else []
+        return found or None
 
     return (yield from _collected(ctx, count, deadline, step, wait, lambda each: each.data))
 
@@ -209,7 +211,7 @@ def pop_any(
                 break
         return found, min(due, default=None)
 
-    def wait(_: int, seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+    def wait(_: int, seconds: float) -> Operation[list[tuple[int, Delivered]] | None]:
         return backend.wait([each.keys for each in state], seconds)
 
     return (yield from _collected(ctx, count, deadline, step, wait, lambda each: each[1].data))

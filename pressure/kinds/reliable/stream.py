@@ -76,15 +76,17 @@ class Stream:
         """See ``Backend``."""
         return [_message(keys, entry, 1, at) for entry in found]
 
-    def wait(self, queues: Sequence[ReliableKeys], seconds: float) -> Operation[list[tuple[int, Delivered]]]:
+    def wait(
+        self, queues: Sequence[ReliableKeys], seconds: float
+    ) -> Operation[list[tuple[int, Delivered]] | None]:
         """Delivers no message (XREAD). Also waits for streams that do not exist yet."""
         after = []
         for keys in queues:
             after.append((yield from _last_delivered(keys)))  # noqa: PERF401, an operation each
         streams = (b"STREAMS", *(keys.queue for keys in queues), *after)
         block = block_ms(seconds)
-        check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), seconds)))
-        return []
+        (found,) = check((yield Wait(((b"XREAD", b"COUNT", 1, b"BLOCK", block, *streams),), seconds)))
+        return [] if found else None
 
     def before_ack(self, keys: ReliableKeys) -> tuple[Command, ...]:
         """Asks for the groups, except in the lane of due messages, which has one group."""

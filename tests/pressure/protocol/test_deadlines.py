@@ -50,6 +50,17 @@ def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
     assert isinstance(play.error, QueueFullError)
 
 
+def test_a_wait_that_the_server_has_ended_is_over_whatever_our_clock_says() -> None:
+    """The server waits by its own clock, which a test holds and moves."""
+    ctx = replace(context(), heal=False)
+    play = Play(protocol.get(ctx, Deadline.of(ctx, True, 1.5))).reply(*pop(NULL))
+    seconds: list[float] = []
+    while isinstance(play.step, Wait):
+        seconds.append(play.step.seconds)
+        play.reply(*pop(NULL))
+    assert (seconds, play.sent[0]) == ([1.0, 0.5], "RPOP :consumer_free")
+
+
 @pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
 def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
     ctx = replace(context(), heal=False)

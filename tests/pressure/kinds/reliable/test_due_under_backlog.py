@@ -125,6 +125,16 @@ def test_only_what_is_delayed_can_be_cancelled(queue: Any) -> None:
     assert counts(queue) == (1, 0, 0, 0)
 
 
+def test_what_is_due_is_delivered_after_the_server_has_lost_all_keys(
+    queue: Any, raw: redis.Redis, age: Callable[[float], None]
+) -> None:
+    for _ in range(2):
+        queue.push(b"v", delay=30)
+        age(31)
+        assert datas(queue.pop(block=False)) == [b"v"]
+        raw.flushall()
+
+
 def test_a_pop_that_waits_for_an_unknown_queue_creates_nothing(queue: Any, raw: redis.Redis) -> None:
     assert queue.pop(timeout=0.02) == queue.pop(block=False) == []
     assert raw.keys() == []
