@@ -22,46 +22,51 @@ from pressure.protocol.operation import Batch, Command, Context, Operation
 
 #: How many values one LRANGE reads at most.
 _MANY: Final = 1000
+#: How often the counters are read while other clients change the queue.
+_ATTEMPTS: Final = 20
 
 
-def restore_counters(ctx: Context) -> Operation[tuple[int, int]]:
+def restore_counters(ctx: Context) -> Operation[tuple[int, int] | None]:
     """Set the counters to values that add up.
 
     Returns:
         How many messages were counted as consumed or, if negative, as produced; and how many counters were
-        not numbers and have been recounted.
+        not numbers and have been recounted. None if other clients changed the queue in each attempt.
     """
     keys = ctx.keys
     counters = (keys.produced_messages, keys.consumed_messages, keys.produced_bytes, keys.consumed_bytes)
-    free = (keys.producer_free, keys.consumer_free)
-    lists = (*free, keys.queue, keys.unacked)
+    lists = (keys.producer_free, keys.consumer_free, keys.queue, keys.unacked)
     looks: tuple[Command, ...] = ((b"WATCH", *lists, *counters), (b"MGET", *counters))
     lengths: tuple[Command, ...] = tuple((b"LLEN", key) for key in lists)
-    _, counted, *free_and_there = check((yield Batch((*looks, *lengths))))
-    counts = [count_in(count) or 0 for count in counted]
-    broken = [count_in(count) is None for count in counted]
-    missing = counts[0] - counts[1] - sum(free_and_there[2:])
-    if not (missing or any(broken)) or not all(free_and_there[:2]):
-        yield Batch(((b"UNWATCH",),))
-        return 0, 0
-    sizes: int = 0
-    for key, length in zip(lists[2:], free_and_there[2:], strict=True):
-        sizes += yield from _size(ctx, key, length)
-    size = counts[2] - counts[3] - sizes
+    for _ in range(_ATTEMPTS):
+        _, counted, *free, values, unacked = check((yield Batch((*looks, *lengths))))
+        counts = [count_in(count) or 0 for count in counted]
+        broken = [count_in(count) is None for count in counted]
+        missing = counts[0] - counts[1] - values - unacked
+        if not (missing or any(broken)) or not all(free):
+            yield Batch(((b"UNWATCH",),))
+            return 0, 0
+        size = (yield from _size(ctx, keys.queue, values)) + (yield from _size(ctx, keys.unacked, unacked))
+        right = _corrected(counts, missing, counts[2] - counts[3] - size, any(broken[2:]))
+        corrections: list[Command] = [
+            (b"SET", key, now)
+            for key, was, now, bad in zip(counters, counts, right, broken, strict=True)
+            if bad or now != was
+        ]
+        done = executed((yield Batch(atomic(*corrections))))
+        if done is not None:  # else another client changed one of the keys meanwhile, or they have moved
+            check(done)
+            return (0 if any(broken[:2]) else missing), sum(broken)
+    return None
+
+
+def _corrected(counts: list[int], missing: int, missing_bytes: int, recount_bytes: bool) -> list[int]:
+    """The counters that add up; those of bytes are left alone where some client does not count bytes."""
     right = list(counts)
     right[missing > 0] += abs(missing)
-    if size * missing > 0 or any(broken[2:]):  # otherwise some client does not count bytes
-        right[2 + (size > 0)] += abs(size)
-    corrections: list[Command] = [
-        (b"SET", key, now)
-        for key, was, now, bad in zip(counters, counts, right, broken, strict=True)
-        if bad or now != was
-    ]
-    done = executed((yield Batch(atomic(*corrections))))
-    if done is None:  # another client changed one of the keys meanwhile, or they have moved
-        return (yield from restore_counters(ctx))
-    check(done)
-    return (0 if any(broken[:2]) else missing), sum(broken)
+    if missing_bytes * missing > 0 or recount_bytes:
+        right[2 + (missing_bytes > 0)] += abs(missing_bytes)
+    return right
 
 
 def _size(ctx: Context, key: bytes, length: int) -> Operation[int]:

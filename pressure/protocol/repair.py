@@ -190,7 +190,11 @@ def _restore(ctx: Context, settled: dict[Role, bool], found: _Findings) -> Opera
         marks = yield from _unless_consumed(ctx, keys.closed, lambda count: (mark_back(ctx),) * (count == 1))
         found.note_mark(marks == 1)
     if all(settled.values()):
-        found.note_counted(*(yield from restore_counters(ctx)))
+        counted = yield from restore_counters(ctx)
+        if counted is None:
+            found.left.append("did not correct the counters: other clients use the queue all the time")
+        else:
+            found.note_counted(*counted)
 
 
 def _restore_token(ctx: Context, owed: bool, found: _Findings) -> Operation[None]:

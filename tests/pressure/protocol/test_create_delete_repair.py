@@ -12,6 +12,7 @@ from pressure import (
 )
 from pressure.connections.pool import HOLDS
 from pressure.protocol import Deadline, Pause
+from pressure.protocol.counters import restore_counters
 from pressure.protocol.repair import repair
 
 from .play import (
@@ -104,3 +105,11 @@ def test_repair_frees_no_role_whose_holder_has_changed(now: list[Any]) -> None:
     play.reply(OK, 1, 0).reply(OK)
     assert play.result.done == ()
     assert play.result.left == ("did not free the producer role: its holder changed during the repair",)
+
+
+def test_a_repair_gives_up_counting_where_others_always_change_the_queue() -> None:
+    play = Play(restore_counters(context()))
+    for _ in range(20):
+        play.reply(OK, [b"5", b"1", NULL, NULL], 1, 1, 0, 0)
+        play.reply(OK, *[QUEUED] * (len(play.sent) - 2), NULL)
+    assert (play.step, play.error, play.result) == (None, None, None)
