@@ -21,6 +21,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from pathlib import Path
@@ -92,18 +93,18 @@ TOGETHER = [each for each in TESTS if not (missing(each) or is_in_spark(each))]
 
 
 @pytest.mark.parametrize("block", [example(each) for each in PROGRAMS])
-def test_a_python_example_runs(block: Block) -> None:
+def test_a_python_example_runs(block: Block, tmp_path: Path) -> None:
     need_imports(block)
     if is_in_spark(block):  # which is to end with its process, and warns of this and that
         subprocess.run([sys.executable, "-c", block.code], check=True, timeout=400)
     else:
-        run_here(block)
+        run_here(block, tmp_path)
 
 
-def run_here(block: Block) -> None:
+def run_here(block: Block, folder: Path) -> None:
     """In this process, where all that it imports is loaded; it leaves no thread behind that would keep its own alive."""
     before = threads()
-    with patch.dict(os.environ):
+    with patch.dict(os.environ), patch.object(tempfile, "tempdir", str(folder)):
         exec(compile(block.code, str(block), "exec"), {"__name__": "__main__"})  # noqa: S102  (it is ours)
     until(lambda: threads() <= before, f"the threads of {block} have ended")
 
