@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-import trio
-
 from ..arguments import Keywords
 from ..clock import ClockChoice
 from ..engine import Engine
@@ -18,7 +16,7 @@ from ..engine.sentinel_commands import sentinel_table
 from ..engine.sentinels import Event, Peer, Sentinel, Watched, reconfigure
 from ..server import LoopChoice
 from .failure_schedules import SentinelSchedule
-from .server_groups import GLANCE, GroupedServer, ServerGroup, check_counts
+from .server_groups import GroupedServer, ServerGroup, check_counts
 
 if TYPE_CHECKING:
     from typing import Any
@@ -172,6 +170,7 @@ class Sentinels(ServerGroup[WatchedServer]):
 
         Raises:
             ValueError: it is no replica that is up, or its primary is down.
+            TimeoutError: its link stays up, or it gets no further.
         """
         primary = replica.primary
         if primary is None or not (primary.is_up and replica.is_up):
@@ -245,8 +244,10 @@ class Sentinels(ServerGroup[WatchedServer]):
         await self._catch_up(replica)
         with self._lock:
             replica.link.cut()
-        while not replica.runner.engine.replication.upstream.is_down:
-            await trio.sleep(GLANCE)
+        upstream = replica.runner.engine.replication.upstream
+        await self._until(
+            lambda: upstream.is_down or not (replica.is_up and replica.is_cut_off), "was not cut off from"
+        )
 
     async def _reconnect(self, replica: WatchedServer) -> None:
         replica.link.mend()

@@ -315,12 +315,17 @@ class ServerGroup(Stoppable, Generic[Member]):
         raise NotImplementedError
 
     async def _catch_up(self, *servers: Member) -> None:
+        waiting = servers or self._servers
+        await self._until(lambda: not any(server.lags for server in waiting), "did not get the data of")
+
+    @staticmethod
+    async def _until(condition: Callable[[], object], failed: str) -> None:
+        """Waits for what becomes of a replica and its primary; ``TimeoutError`` says what it failed to do."""
         with trio.move_on_after(PATIENCE):
-            for server in servers or self._servers:
-                while server.lags:
-                    await trio.sleep(GLANCE)
+            while not condition():
+                await trio.sleep(GLANCE)
             return
-        raise TimeoutError(f"a replica did not get the data of its primary within {PATIENCE} s")
+        raise TimeoutError(f"a replica {failed} its primary within {PATIENCE} s")
 
     async def _advance(self, microseconds: int) -> None:
         with self._lock:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import miniredis
+from miniredis.replication.link import MasterLink
+from miniredis.topologies import server_groups
 from miniredis.topologies.failure_schedules import ScheduleStep
 from tests.waiting import until
 
@@ -81,6 +83,18 @@ def test_failovers_lose_what_no_replica_had_and_say_so(caplog: pytest.LogCapture
         assert len(servers.lost) == 2
         with pytest.raises(ValueError, match="no replica that is up"):
             servers.cut_off(servers.primary)
+
+
+def test_who_cuts_a_replica_off_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    with miniredis.sentinel() as servers:
+        (replica,) = servers.replicas
+        monkeypatch.setattr(server_groups, "PATIENCE", 0)
+        monkeypatch.setattr(MasterLink, "cut", lambda link: setattr(link, "is_cut", True))
+        with pytest.raises(TimeoutError, match="was not cut off"):
+            servers.cut_off(replica)
+        monkeypatch.setattr(MasterLink, "cut", MasterLink.mend)  # as a failover does that comes in between
+        servers.cut_off(replica)
+        assert not replica.is_cut_off
 
 
 def test_a_schedule_of_sentinels_is_that_of_its_seed_and_ends_with_all_servers() -> None:
