@@ -38,8 +38,8 @@ __all__ = [
     "version_of",
 ]
 
-START_LIMIT: Final = 15.0
-"""Seconds a server may take to accept connections."""
+START_LIMIT: Final = 60.0
+"""Seconds a server may take to accept connections: far more than one needs on a busy machine."""
 
 TRIES: Final = 5
 """How often a server is started anew; another process may take a free port first."""
@@ -162,15 +162,18 @@ def start(name: str, command: Command, folder: str | None = None) -> tuple[subpr
         words = [str(free_port()) if word == FREE_PORT else word for word in command(port)]
         with TemporaryFile() as output:
             process = launch(words, output, folder)
-            is_up = False
+            is_up = hangs = False
             try:
                 is_up = accepts(port, process)
+                hangs = not is_up and process.poll() is None
             finally:
                 if not is_up:
                     end(process)
             if is_up:
                 return process, port
             said = last_line(output)
+            if hangs:  # another port would not help
+                break
     raise NotInstalledError(f"{name} does not start" + (f" and says: {said}" if said else ""))
 
 

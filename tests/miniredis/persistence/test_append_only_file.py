@@ -45,7 +45,10 @@ def process_in(folder: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[byt
         words = ["-m", "miniredis", "--port", str(port), "--dir", str(folder), *DURABLE, *flags]
         return [sys.executable, *words]
 
-    with at_free_port("miniredis", command) as (process, port), redis.Redis(port=port) as client:
+    with (
+        at_free_port("miniredis", command) as (process, port),
+        redis.Redis(port=port, socket_timeout=None) as client,
+    ):
         until(lambda: is_loaded(client))
         yield process, port
 
