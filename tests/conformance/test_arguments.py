@@ -21,7 +21,7 @@ from conformance.targets import NotInstalledError, target_named
 from pressure.spark.errors import SetupError
 
 COMMANDS = (
-    "conformance", "pressure.spark.example", "tests.tools.bench", "conformance.differential",
+    "conformance", "pressure.spark.example", "conformance.bench", "conformance.differential",
     "tests.tools.chaos", "conformance.histories", "tests.tools.hostile", "conformance.histories.parquet",
     "tests.tools.redis_suite", "tests.tools.simulation",
 )  # fmt: skip
@@ -75,9 +75,9 @@ MISTAKES = [
     ("conformance.differential --minutes 0", "--minutes: 0 is not a number above 0"),
     ("tests.tools.hostile --frames 0", "--frames: 0 is too small: give 1 or more"),
     ("tests.tools.hostile --sizes nosuch", "nothing to grow: no command or argument has such a name"),
-    ("tests.tools.bench --rows plain-lpussh", "--rows: there is no row or group 'plain-lpussh'; did you mean 'plain-lpush'?"),
-    ("tests.tools.bench --pairs 0", "--pairs: 0 is too small: give 1 or more"),
-    ("tests.tools.bench --json /nonexistent/f", "--json: cannot write /nonexistent/f: there is no folder /nonexistent"),
+    ("conformance.bench --rows plain-lpussh", "--rows: there is no row or group 'plain-lpussh'; did you mean 'plain-lpush'?"),
+    ("conformance.bench --pairs 0", "--pairs: 0 is too small: give 1 or more"),
+    ("conformance.bench --json /nonexistent/f", "--json: cannot write /nonexistent/f: there is no folder /nonexistent"),
     ("tests.tools.redis_suite --redis-source /nonexistent", "/nonexistent is no source code of Redis"),
     ("conformance.histories.parquet --from-jsonl a", "give either a HISTORY to judge, or --from-jsonl together with --to"),
 ]  # fmt: skip
@@ -196,7 +196,7 @@ def test_functions_reject_wrong_arguments_and_say_what_they_take() -> None:
         conformance.run("redis://127.0.0.1:1")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["conformance", "tests.tools.bench"])
+@pytest.mark.parametrize("name", ["conformance", "conformance.bench"])
 def test_a_list_that_nobody_reads_to_its_end_ends_without_a_word(name: str, forked: None) -> None:
     words = [sys.executable, "-m", name, "--list"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.tools.bench import __main__ as command
-from tests.tools.bench.chart import groups_of
-from tests.tools.bench.model import Outcome, Row, Target
-from tests.tools.bench.report import as_json, markdown, table
-from tests.tools.bench.rows import ROWS
-from tests.tools.bench.turns import Effort, MissingError, Pair
-from tests.tools.bench.workbench import Workbench
+from conformance.bench import __main__ as command
+from conformance.bench.chart import groups_of
+from conformance.bench.model import Outcome, Row, Target
+from conformance.bench.report import as_json, markdown, table
+from conformance.bench.rows import ROWS
+from conformance.bench.turns import Effort, MissingError, Pair
+from conformance.bench.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("forked")
 

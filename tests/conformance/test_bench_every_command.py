@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import miniredis
+from conformance.bench.every_command import LEFT_OUT, LINES, Client, commands_of
 from conformance.wire import RawConnection, encode
-from tests.tools.bench.every_command import LEFT_OUT, LINES, Client, commands_of
 
 
 class Server:

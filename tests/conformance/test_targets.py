@@ -18,6 +18,7 @@ import pytest
 from redis import Redis
 
 from conformance import command
+from conformance.bench.servers import miniredis
 from conformance.clients.flavours import FLAVOURS
 from conformance.documents import CHECKS, CLAUSES
 from conformance.judging import runner
@@ -35,7 +36,6 @@ from conformance.targets import (
 from conformance.wire import RawConnection
 from miniredis.testing.real_servers import FREE_PORT, real_at_free_port
 from tests.servers import find_redis_7_0, start_redis
-from tests.tools.bench.servers import miniredis
 
 Handler = Callable[[socket.socket], None]
 

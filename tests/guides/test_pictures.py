@@ -97,7 +97,7 @@ def linked() -> set[Path]:
 
 
 def test_the_chart_has_the_numbers_of_the_benchmark_table() -> None:
-    guide = text_of("tests/tools/bench/README.md")
+    guide = text_of("conformance/bench/README.md")
     bars = {bar.label: bar.better for group in ratios.groups(guide) for bar in group.bars}
     assert 6 <= len(bars) <= 10
     assert bars["LPUSH, 50 clients"] == 0.86

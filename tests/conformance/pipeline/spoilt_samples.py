@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from conformance.bench import samples
+from conformance.bench.samples import REST, Sample
 from conformance.histories.parquet.columns import Row
-from tests.tools.bench import samples
-from tests.tools.bench.samples import REST, Sample
 
 __all__ = ["CORRUPTIONS", "write_sample"]
 

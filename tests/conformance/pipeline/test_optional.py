@@ -14,7 +14,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_suite_imports_without_pyarrow_and_pyspark() -> None:
     done = run(
-        "import conformance.histories, tests.tools.bench, conformance.__main__, conformance.histories.parquet"
+        "import conformance.histories, conformance.bench, conformance.__main__, conformance.histories.parquet"
     )
     assert done.returncode == 0, done.stderr
 
@@ -27,6 +27,6 @@ def test_the_command_says_that_pyarrow_is_missing_and_how_to_install_it() -> Non
 
 
 def test_the_bench_says_that_pyarrow_is_missing_and_how_to_install_it() -> None:
-    done = run("from tests.tools.bench.__main__ import main\nsys.exit(main(['--rows', 'histories']))")
+    done = run("from conformance.bench.__main__ import main\nsys.exit(main(['--rows', 'histories']))")
     assert "pyarrow" in done.stdout, done.stderr
     assert "pip install 'pressure-queues[spark]'" in done.stdout

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import miniredis
+from conformance.bench.servers import SERVERS
 from conformance.targets import Address, NoRealRedisError
 from conformance.wire import RawConnection
-from tests.tools.bench.servers import SERVERS
 from tests.tools.hostile.floods import FLOODS, Flood, worst_ping
 from tests.tools.hostile.honest import Honest
 

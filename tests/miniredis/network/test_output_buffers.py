@@ -10,12 +10,12 @@ import time
 import pytest
 
 import miniredis
+from conformance.bench.servers import miniredis as started_command
 from conformance.wire import RawConnection, encode
 from miniredis.engine import Engine
 from miniredis.engine.protocol.replies import LARGE, Encoded, Pieces
 from miniredis.engine.protocol.unsent import SENT_AT_ONCE, Unsent
 from miniredis.inprocess.local import LocalSocket
-from tests.tools.bench.servers import miniredis as started_command
 from tests.tools.hostile.floods import many, set_large
 
 from ..engine.test_listeners_cost import NOW

@@ -36,7 +36,7 @@ class Picture:
 
 
 PICTURES: Final = (
-    Picture("tests/tools/bench/ratios.svg", ratios.make),
+    Picture("conformance/bench/ratios.svg", ratios.make),
     Picture("pressure/keys.svg", queue_keys.make),
     Picture("miniredis/tick.svg", server_tick.make),
     Picture("pressure/top.svg", top.make, repeatable=False),

@@ -14,13 +14,13 @@ from typing import Any, Final
 from redis import Redis
 
 import miniredis
+from conformance.bench import svg
 from pressure import Queue, protocol
 from pressure.connections.arguments import settings
 from pressure.connections.settings import Settings
 from pressure.keys import Keys
 from pressure.protocol import Context, Deadline, Operation, Wait
 from pressure.sync.driver import Driver
-from tests.tools.bench import svg
 
 from .shapes import arrow
 

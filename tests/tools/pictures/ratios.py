@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 from typing import Final
 
-from tests.tools.bench.chart import Bar, Group, as_svg
+from conformance.bench.chart import Bar, Group, as_svg
 
 __all__ = ["CHOSEN", "groups", "make"]
 
-GUIDE: Final = Path(__file__).parents[1] / "bench" / "README.md"
+GUIDE: Final = Path(__file__).parents[3] / "conformance" / "bench" / "README.md"
 
 CHOSEN: Final = {
     "redis-server": {

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tests.tools.bench import svg
+from conformance.bench import svg
 
 from .shapes import arrow, upright
 

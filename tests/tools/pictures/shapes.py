@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.tools.bench.svg import text
+from conformance.bench.svg import text
 
 __all__ = ["arrow", "upright"]
 

@@ -170,7 +170,7 @@ def _holder(url: str, count: int, how: Death) -> Iterator[Holder]:
     """A process that has a role of each queue."""
     pid = str(os.getpid()) if how.same_pid else ""
     command = [sys.executable, "-c", HOLD, url, str(count), str(how.lease), pid]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603  (our own program)
         try:
             assert process.stdout is not None
             process.stdout.readline()

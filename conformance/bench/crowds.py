@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from conformance.wire import PATIENCE, RawConnection, encode
-
+from ..wire import PATIENCE, RawConnection, encode
 from .servers import RunningServer
 from .turns import MissingError
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from conformance.histories.parquet.columns import FACT, Row, table_of
-from conformance.histories.parquet.files import Writer
+from ..histories.parquet.columns import FACT, Row, table_of
+from ..histories.parquet.files import Writer
 
 __all__ = ["Sample", "write_sample"]
 

@@ -13,8 +13,7 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-from conformance.wire import PATIENCE, encode
-
+from ..wire import PATIENCE, encode
 from .crowds import allow_files, blocked, idle
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples

@@ -17,8 +17,8 @@ from typing import Any, Final
 import redis
 
 import pressure
-from conformance.clients.textbook import Textbook
 
+from ..clients.textbook import Textbook
 from .timing import samples
 from .turns import Pair
 from .workbench import Measure, Workbench
@@ -129,12 +129,12 @@ def in_the_shell(bench: Workbench) -> Generator[Pair]:
             with queue_at(bench, 0) as (_, url):
                 begin = perf_counter()
                 command = [sys.executable, "-m", "pressure", "--url", url]
-                with subprocess.Popen(
+                with subprocess.Popen(  # noqa: S603  (our own program)
                     [*command, "put", "bench", "--quiet", "--close"], stdin=subprocess.PIPE
                 ) as source:
                     source.communicate(lines)
                 get = [*command, "get", "bench", "--quiet", *options]
-                out = subprocess.run(get, stdout=subprocess.PIPE, check=True).stdout
+                out = subprocess.run(get, stdout=subprocess.PIPE, check=True).stdout  # noqa: S603
                 rates.append(count / (perf_counter() - begin))
                 assert out == lines
         yield Pair(*rates)
@@ -222,7 +222,9 @@ def produce(shared: Any, go: Any, count: int) -> None:
 def through(kind: str, url: str, count: int, get: Callable[[], Any]) -> float:
     """Values a second that come out here while another process puts them."""
     command = [sys.executable, "-c", PRODUCE, kind, url, str(count)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(  # noqa: S603  (our own program)
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         try:
             assert process.stdin is not None
             assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""``python -m tests.tools.bench``: measures miniredis side by side with its peers."""
+"""``python -m conformance.bench``: measures miniredis side by side with its peers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance.arguments import amount, as_program, count, output_file
-from conformance.arguments import unknown as nearest
-
+from ..arguments import amount, as_program, count, output_file
+from ..arguments import unknown as nearest
 from .chart import as_svg, groups_of
 from .model import Outcome, Row
 from .progress import shown
@@ -24,7 +23,7 @@ __all__ = ["main"]
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="python -m tests.tools.bench",
+        prog="python -m conformance.bench",
         description="Measures how fast miniredis is beside redis-server and others, which take turns.",
         epilog="Exit status: 0 every row whose programs are installed was measured, 1 a measurement "
         "failed, or with --strict a ratio missed its target, 2 wrong arguments.",
@@ -126,7 +125,7 @@ def status(outcomes: Sequence[Outcome], *, strict: bool) -> int:
 
 
 def say(line: str) -> None:
-    print(line, flush=True)
+    print(line, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

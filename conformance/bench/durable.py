@@ -14,9 +14,8 @@ from statistics import median
 from time import perf_counter
 from typing import Final, NamedTuple, TypeAlias
 
-from conformance.targets import NoRealRedisError, find_real_redis, free_port
-from conformance.wire import RawConnection, encode
-
+from ..targets import NoRealRedisError, find_real_redis, free_port
+from ..wire import RawConnection, encode
 from .servers import durable, processor_seconds
 from .turns import MissingError, Pair
 from .workbench import Measure, Workbench
@@ -55,7 +54,7 @@ def spawned(program: str, folder: Path, *flags: str) -> tuple[subprocess.Popen[b
     start = [sys.executable, "-m", "miniredis"] if program == "miniredis" else [str(real())]
     port = free_port()
     words = [*start, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *flags]
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603  (ours, or found)
         words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     return process, port

@@ -15,9 +15,9 @@ from time import perf_counter
 from typing import Any, Final
 
 import miniredis
-from conformance.targets import NoRealRedisError, find_real_redis, free_port
-from conformance.wire import PATIENCE, encode
 
+from ..targets import NoRealRedisError, find_real_redis, free_port
+from ..wire import PATIENCE, encode
 from .turns import MissingError, Pair
 from .workbench import Measure, Workbench
 
@@ -127,7 +127,7 @@ def keeping_bytecode() -> dict[str, str]:
 
 def told_by(program: str, compiled_to: str = "") -> float:
     """The number that a Python program prints; ``compiled_to`` keeps the bytecode of what it imports."""
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603  (one of the above)
         [sys.executable, "-c", program],
         capture_output=True, text=True, timeout=60, check=False,
         env=keeping_bytecode() | ({"PYTHONPYCACHEPREFIX": compiled_to} if compiled_to else {}),
@@ -141,7 +141,7 @@ def spawned(executable: str) -> float:
     """Seconds from spawning a redis-server until it answers."""
     port = free_port()
     begin = perf_counter()
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603  (found by the caller)
         [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How fast miniredis is, side by side with its peers: ``python -m tests.tools.bench``.
+"""How fast miniredis is, side by side with its peers: ``python -m conformance.bench``.
 
 A row of the table (``rows.py``) says what is measured, against what, and which ratio is wanted. Both sides
 run on one machine in alternation, so that what slows the machine down slows both. To add a row, write a

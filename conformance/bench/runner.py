@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
-from conformance.wire import Hangup
 from miniredis.testing.real_servers import NotInstalledError
 
+from ..wire import Hangup
 from .model import Outcome, Row
 from .turns import Effort, Pair
 from .workbench import Workbench

@@ -14,8 +14,7 @@ from typing import Any, Final, Self
 
 import hiredis
 
-from conformance.wire import encode
-
+from ..wire import encode
 from .servers import RunningServer, processor_seconds
 from .workbench import Measure, Workbench, by_turns
 

@@ -12,8 +12,7 @@ from itertools import cycle
 from time import perf_counter
 from typing import Final
 
-from conformance.wire import encode
-
+from ..wire import encode
 from .servers import RunningServer
 from .timing import percentile, receive_exactly, samples
 from .turns import Pair

@@ -17,8 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from conformance.targets import NoRealRedisError, find_real_redis
-
+from ..targets import NoRealRedisError, find_real_redis
 from .servers import RunningServer
 from .turns import MissingError, Pair
 from .workbench import Measure, Workbench
@@ -125,7 +124,7 @@ def run_once(server: RunningServer, load: Load, requests: int) -> float:
     options = {"-h": "127.0.0.1", "-p": server.port, "-c": load.clients, "-P": load.pipeline, "-n": requests}
     words = [str(word) for option in options.items() for word in option]
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603  (the program was looked for)
             [tool(), *words, "--csv", *load.command],
             capture_output=True, text=True, timeout=LONGEST_RUN, check=False,
         )  # fmt: skip

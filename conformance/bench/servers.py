@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
-from conformance.targets import fakeredis_command, find_real_redis, go_miniredis_command
-from conformance.wire import RawConnection
 from miniredis.testing.real_servers import START_LIMIT, Command, at_free_port, real_at_free_port
 
+from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
+from ..wire import RawConnection
 from .turns import MissingError
 
 __all__ = ["SERVERS", "RunningServer", "processor_seconds"]
@@ -87,7 +87,7 @@ def miniredis(*flags: str) -> Iterator[RunningServer]:
     """The ``miniredis`` command; its files, if it has any, are in a temporary folder."""
     command = [sys.executable, "-m", "miniredis", "--port", "0", *CROWD, *flags]
     with tempfile.TemporaryFile() as complaints, tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603  (ours)
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
         )
         with process:

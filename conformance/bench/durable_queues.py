@@ -138,7 +138,9 @@ def worker(name: str, folder: str, threads: int) -> Iterator[subprocess.Popen[st
     """A process that has opened a queue, in each of its threads."""
     program = f"from {__name__} import main; main(*{(name, folder, threads)!r})"
     words = [sys.executable, "-c", program]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(  # noqa: S603  (our own program)
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             if heard(process) != "ready":
                 raise MissingError(f"{QUEUES[name].module} is not installed: {how_to_install('bench')}")

@@ -11,14 +11,13 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from conformance.histories.parquet.session import SETTINGS
-
+from ..histories.parquet.session import SETTINGS
 from .spark import session
 from .turns import Pair
 from .workbench import Measure, Workbench
 
 if TYPE_CHECKING:
-    from conformance.histories.parquet.summary import Summary
+    from ..histories.parquet.summary import Summary
 
 __all__ = ["spark_to_one_process"]
 
@@ -30,9 +29,8 @@ def spark_to_one_process(operations: int) -> Measure:
 
     def measure(bench: Workbench) -> Generator[Pair]:
         with session("local[*,4]", SETTINGS) as spark, tempfile.TemporaryDirectory() as folder:
-            from conformance.histories.parquet.alone import check_alone
-            from conformance.histories.parquet.cluster import check_on_spark
-
+            from ..histories.parquet.alone import check_alone
+            from ..histories.parquet.cluster import check_on_spark
             from .samples import Sample, write_sample
 
             path = Path(folder) / "history.parquet"

@@ -13,8 +13,7 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-from conformance.wire import RawConnection, encode
-
+from ..wire import RawConnection, encode
 from .servers import RunningServer
 from .timing import samples
 from .workbench import Measure, Workbench, by_turns

@@ -19,10 +19,10 @@ import redis
 
 import pressure
 import pressure.spark
-from conformance.histories.parquet.session import MissingSparkError
-from conformance.histories.parquet.session import session as a_session
 from pressure.spark.sessions import QUIET
 
+from ..histories.parquet.session import MissingSparkError
+from ..histories.parquet.session import session as a_session
 from .turns import MissingError, Pair
 from .workbench import Measure, Workbench, by_turns
 
@@ -73,7 +73,7 @@ def read(spark: Any, url: str, rows: int) -> None:
     assert size == rows * LENGTH, "rows were lost or doubled"
 
 
-def through(spark: Any, url: str, rows: int) -> None:
+def through(spark: Any, url: str, rows: int) -> None:  # noqa: ARG001, it drains what there is
     """Drains one queue into another, as a stream."""
     given = {"queue": SOURCE, "url": url, "partitions": spark.sparkContext.defaultParallelism}
     table = spark.readStream.format("pressure").options(**given).load().select("value")
