@@ -41,7 +41,7 @@ Member = TypeVar("Member", bound="GroupedServer")
 GLANCE: Final = 0.0005
 """Seconds after which it is looked again whether replicas have come so far."""
 
-PATIENCE: Final = 10
+PATIENCE: Final = 60
 """Seconds after which a replica that gets no further counts as stuck."""
 
 MOST: Final = 1000

@@ -5,14 +5,15 @@ What clients send stays as written; the replies are recorded anew. Look at the d
 
 from __future__ import annotations
 
-import re
 import select
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
 from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, RawClient, Scenario, Step, escape, read
+from conformance.judging.limits import pauses
 
 TURNS: Final = 3
 """How many turns of the server's event loop without a byte show that no reply is under way.
@@ -20,27 +21,42 @@ TURNS: Final = 3
 A reply is sent at the end of the turn that has read the request, or of the next one.
 """
 
-TIMES_OUT: Final = re.compile(r"\b0\.0\d+\b|\bBLOCK [1-9]\d?\b|^WAIT \d+ [1-9]\d?$")
-"""Requests that block for a moment only, so that there will be a reply."""
+MOMENT: Final = 0.25
+"""Seconds in which a client that is blocked can time out, and what is written down to come with time can come."""
+
+ACTS: Final = {":", "!", "speaks", "leaves"}
 
 
 class Recorder(Player):
     def record(self, scenario: Scenario) -> Scenario:
         recorded = Scenario(scenario.title)
-        for step in scenario.steps:
-            if step.verb in {":", "!", "speaks", "leaves"}:
-                recorded.steps += [step, *self.outcome(step)]
+        steps = scenario.steps
+        for at, step in enumerate(steps):
+            if step.verb in ACTS:
+                written = takewhile(lambda each: each.verb not in ACTS, steps[at + 1 :])
+                wanted = {each.client for each in written if each.verb != "waits"}
+                recorded.steps += [step, *self.outcome(step, wanted)]
         return recorded
 
-    def outcome(self, step: Step) -> list[Step]:
+    def outcome(self, step: Step, wanted: set[str]) -> list[Step]:
+        """What follows a step: for the clients that are ``wanted``, and for one that it blocks, time may pass."""
         getattr(self, self.VERBS[step.verb])(step)
-        heard = self.listen(step)
+        heard: dict[str, list[bytes]] = {}
+        self.listen(heard)
+        asks = step.verb in {":", "!"}
+        if asks and step.client not in heard:
+            wanted |= {step.client} if self.is_blocked() else set()
+            self.listen(heard)  # it may have timed out before that question
+        for _ in pauses(MOMENT):
+            if wanted <= heard.keys():
+                break
+            self.listen(heard)
         steps = [
             Step(name, "closed") if not data else Step(name, "=", escape(data))
             for name, parts in sorted(heard.items())
             for data in parts
         ]
-        if step.verb in {":", "!"} and step.client not in heard and self.is_blocked():
+        if asks and step.client not in heard and self.is_blocked():
             self.waiting.add(step.client)
             steps.append(Step(step.client, "waits"))
         return steps
@@ -48,13 +64,12 @@ class Recorder(Player):
     def is_blocked(self) -> bool:
         return f"\r\nblocked_clients:{len(self.waiting) + 1}\r\n".encode() in self.control.ask("INFO clients")
 
-    def listen(self, step: Step) -> dict[str, list[bytes]]:
-        """The bytes that each client gets for a step; an empty last part if the server hung up."""
-        heard: dict[str, list[bytes]] = {}
+    def listen(self, heard: dict[str, list[bytes]]) -> None:
+        """Adds the bytes that are on their way to each client; an empty last part if the server hung up."""
         open_clients = {name: client for name, client in self.clients.items() if name not in self.gone}
         quiet = 0
-        while quiet < TURNS or (TIMES_OUT.search(step.text) and step.client not in heard):
-            self.control.ask("PING")
+        while quiet < TURNS:
+            self.control.ask("EXEC")  # an error, which neither SLOWLOG nor MONITOR shows
             ready = self.readable(open_clients)
             quiet = 0 if ready else quiet + 1
             for name in ready:
@@ -67,7 +82,6 @@ class Recorder(Player):
                     self.gone.add(name)
                     del open_clients[name]
                 self.waiting.discard(name)
-        return heard
 
     @staticmethod
     def readable(clients: dict[str, RawClient]) -> list[str]:

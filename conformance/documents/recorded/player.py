@@ -89,6 +89,7 @@ class RawClient:
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
         self.socket.settimeout(environment.PATIENCE)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # also after what gets no reply
 
     def send(self, data: bytes) -> None:
         """Sends them."""
