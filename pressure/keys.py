@@ -1,11 +1,11 @@
 """The keys that make up one queue.
 
 A queue is twelve keys (pressure protocol 0.15, Queues): a list of values named ``prefix:name`` and eleven
-more that add a suffix to it. Five keys are beyond the twelve. Two belong to the reliable get that the
+more that add a suffix to it. Six keys are beyond the twelve. Two belong to the reliable get that the
 protocol leaves room for: ``:unacked``, a received message that is not acknowledged yet, and ``:rejected``,
 the rejected messages. Three have what a client found dead, or lost, and did not wait long enough to mend
-(``healing``): ``:producer:suspect``, ``:consumer:suspect`` and ``:not_full:suspect``. Deleting a queue
-deletes them all.
+(``healing``): ``:producer:suspect``, ``:consumer:suspect`` and ``:not_full:suspect``. ``:closing`` says that
+a client waits to close the queue. Deleting a queue deletes them all.
 
 Rules:
     - Names are bytes. A ``str`` is encoded as UTF-8. Any byte is allowed. ``Keys`` may have an
@@ -39,11 +39,12 @@ SUFFIXES: Final[dict[str, bytes]] = {
     "suspect_producer": b":producer:suspect",
     "suspect_consumer": b":consumer:suspect",
     "suspect_token": b":not_full:suspect",
+    "closing": b":closing",
 }
 #: Those of them that are beyond the protocol's twelve.
 _BEYOND: Final = ("unacked", "rejected")
 #: Those that expire by themselves.
-_SUSPECT: Final = ("suspect_producer", "suspect_consumer", "suspect_token")
+_EXPIRING: Final = ("suspect_producer", "suspect_consumer", "suspect_token", "closing")
 
 DEFAULT_PREFIX: Final = b"__pressure__"
 
@@ -119,6 +120,7 @@ class Keys:
     suspect_producer: bytes
     suspect_consumer: bytes
     suspect_token: bytes
+    closing: bytes
 
     @classmethod
     def of(cls, name: bytes | str, prefix: bytes | str = DEFAULT_PREFIX) -> Keys:
@@ -130,7 +132,7 @@ class Keys:
     @property
     def twelve(self) -> tuple[bytes, ...]:
         """The protocol's own keys, ``bound`` first, in the order in which Delete removes them."""
-        return tuple(getattr(self, field) for field in SUFFIXES if field not in _BEYOND + _SUSPECT)
+        return tuple(getattr(self, field) for field in SUFFIXES if field not in _BEYOND + _EXPIRING)
 
     @property
     def all(self) -> tuple[bytes, ...]:
@@ -140,7 +142,7 @@ class Keys:
     @property
     def deleted(self) -> tuple[bytes, ...]:
         """Every key that goes with the queue: ``all``, and those that would soon expire by themselves."""
-        return (*self.all, self.suspect_producer, self.suspect_consumer, self.suspect_token)
+        return (*self.all, *(getattr(self, field) for field in _EXPIRING))
 
     def neighbours(self) -> tuple[bytes, ...]:
         """The ``:bound`` keys of queues whose keys could be mistaken for this one's.

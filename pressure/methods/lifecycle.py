@@ -57,6 +57,9 @@ class LifecycleMethods(InspectMethods[V]):
         Nothing can be put any more; the values that are in it can still be got. ``queue.Queue`` calls it
         ``shutdown``, too. ``close`` is about this object only: it closes connections, like that of a file.
 
+        A ``put`` that waits for room ends with ``QueueClosedError``, unless it is a ``put_many`` that has put
+        some of its values already.
+
         Args:
             timeout: Longest time to wait for the producer role, in seconds; None for no limit.
 

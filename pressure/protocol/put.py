@@ -50,6 +50,7 @@ from pressure.protocol.roles import (
     holding,
     is_ours,
     keep_role,
+    let_close,
     lost_role,
     take,
 )
@@ -112,10 +113,13 @@ def _put_as_producer(
 def _put_some(
     ctx: Context, hold: Hold, progress: PutProgress, deadline: Deadline, overfill: bool
 ) -> Operation[None]:
-    """Put as many values as there is room for, at least one, and give the role back after the last."""
+    """Put as many values as there is room for, and give the role back after the last."""
     limit, length = yield from (_check_again(ctx, hold) if hold.claimed else _take_role(ctx, hold, deadline))
     if not hold.token and not overfill:
-        limit, length = yield from wait_for_room(ctx, hold, deadline)
+        room = yield from wait_for_room(ctx, hold, deadline, gives_way=not progress.stored)
+        if room is None:
+            return (yield from let_close(ctx, hold, deadline))
+        limit, length = room
     values = progress.next_values()
     if limit and not overfill:
         values = values[: max(limit - length, 1)]
@@ -226,6 +230,7 @@ def close(ctx: Context, deadline: Deadline) -> Operation[None]:
         QueueInUseError: The producer role did not come free in time.
     """
     hold = Hold(PRODUCER, *(yield NewHold()))
+    hold.closes = True
     if ctx.server.scripts and (yield from holding(ctx, hold, scripts.close(ctx, hold, deadline))):
         return
     yield from holding(ctx, hold, _close_as_producer(ctx, hold, deadline))

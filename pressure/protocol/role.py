@@ -63,6 +63,7 @@ class Hold:
         token: Whether the operation has the element of ``:not_full``.
         held: Whether it has the role.
         unacked: How many messages it has not acknowledged; they go back with the role.
+        closes: Whether it is to close the queue. A producer that waits for room gives way to it.
     """
 
     role: Role
@@ -73,6 +74,7 @@ class Hold:
     token: bool = False
     held: bool = False
     unacked: int = 0
+    closes: bool = False
 
     @property
     def expected(self) -> bytes | None:

@@ -17,6 +17,8 @@ Rules:
 
 from __future__ import annotations
 
+from typing import Final
+
 from pressure.connections.identity import released
 from pressure.errors import ServerReplyError
 from pressure.protocol.commands import atomic, attempt, check, executed, is_full, transaction_replies
@@ -34,6 +36,9 @@ from pressure.protocol.role import (
     release_commands,
     token_commands,
 )
+
+#: For how many milliseconds the ``:closing`` key lasts; it is written again before each wait.
+_CLOSING_FOR_MS: Final = 3000
 
 
 def take_role(
@@ -80,7 +85,21 @@ def _popped(ctx: Context, hold: Hold, deadline: Deadline, refuse_closed: bool) -
             return
         healed = yield from heal(ctx, role, before, deadline)
         seconds = 0.0 if healed else next(attempts, None)
+        if hold.closes and seconds:
+            yield Batch(((b"SET", keys.closing, hold.id, b"PX", _CLOSING_FOR_MS),))
     raise in_use(ctx, role, hold.before)
+
+
+def let_close(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[None]:
+    """Let a client have the producer's role that waits to close the queue; then take the role again.
+
+    Raises:
+        PressureError: As in ``take_role``; the queue is closed then.
+        ServerReplyError: The role could not be given back.
+    """
+    if (refused := first_error((yield from give_back(ctx, hold)))) is not None:
+        raise refused
+    yield from take_role(ctx, hold, deadline, refuse_closed=True)
 
 
 def take(

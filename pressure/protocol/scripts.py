@@ -23,7 +23,7 @@ from pressure.protocol.lua import CLOSE, GET, PUT, SETTLE, Script, ScriptReply
 from pressure.protocol.operation import Batch, Context, Deadline, Operation, Reply, ServerFacts, with_taken
 from pressure.protocol.problems import note_uncounted, plain_refusal, plain_text, problem
 from pressure.protocol.role import CONSUMER, PRODUCER, Hold, Role
-from pressure.protocol.roles import holding, take_role
+from pressure.protocol.roles import holding, let_close, take_role
 from pressure.protocol.sizes import MOST_BYTES
 from pressure.protocol.waits import Popped, wait_for_room, wait_for_value
 
@@ -186,22 +186,26 @@ def _put_on(
             note_refused(ctx, PRODUCER, answer, "the value is stored")
         if answer.status == b"ok" and not hold.held:
             return True
-        mode = yield from _after_put(ctx, hold, answer, deadline)
+        mode = yield from _after_put(ctx, hold, progress, answer, deadline)
         found = yield from _put_some(ctx, hold, progress, deadline, overfill, mode)
         if found is None:
             return None
         answer = found
 
 
-def _after_put(ctx: Context, hold: Hold, answer: ScriptReply, deadline: Deadline) -> Operation[bytes]:
+def _after_put(
+    ctx: Context, hold: Hold, progress: PutProgress, answer: ScriptReply, deadline: Deadline
+) -> Operation[bytes]:
     """Wait for the role or for the room that a script did not find; the mode of the next script."""
     if answer.status == b"busy":
         mode = yield from _taken(ctx, hold, answer, deadline, refuse_closed=True)
         if mode is not None:
             return mode
     if answer.status == b"full" and hold.held:
-        yield from wait_for_room(ctx, hold, deadline)
-        return b"token"
+        if (yield from wait_for_room(ctx, hold, deadline, gives_way=not progress.stored)):
+            return b"token"
+        yield from let_close(ctx, hold, deadline)
+        return b"popped"
     if error := problem(ctx, PRODUCER, answer):
         raise error
     return b"role"

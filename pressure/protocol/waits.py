@@ -55,25 +55,33 @@ def bound_of(ctx: Context, reply: bytes | None) -> int:
     return bound
 
 
-def wait_for_room(ctx: Context, hold: Hold, deadline: Deadline) -> Operation[tuple[int, int]]:
-    """Wait for the token. Returns the bound and the length right after it came."""
+def wait_for_room(
+    ctx: Context, hold: Hold, deadline: Deadline, *, gives_way: bool
+) -> Operation[tuple[int, int] | None]:
+    """Wait for the token. Returns the bound and the length right after it came.
+
+    None if a client waits to close the queue, and the hold ``gives_way`` (``let_close``).
+    """
     keys = ctx.keys
     looks: tuple[Command, ...] = (
         (b"GET", keys.bound),
         (b"LLEN", keys.queue),
         (b"LLEN", keys.consumer_free),
         (b"GET", keys.consumer),
+        (b"EXISTS", keys.closing),
     )
     for seconds in deadline.attempts():
         replies = yield attempt((keys.not_full,), seconds, looks)
         while (yield from _has_moved(ctx, hold, replies, keys.bound)):
             replies = yield attempt((keys.not_full,), seconds, looks)
-        token, bound, length, free, consumer = replies
+        token, bound, length, free, consumer, closing = replies
         hold.token = token is not None and not isinstance(token, ServerReplyError)
         check(replies)
         limit = bound_of(ctx, bound)
         if hold.token:
             return limit, length
+        if closing and gives_way and seconds:
+            return None
         yield from heal_room(ctx, limit == 0 or length < limit, free, consumer, deadline)
     raise QueueFullError(f"queue {keys} is full")
 

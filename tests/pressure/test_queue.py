@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -40,6 +41,35 @@ def test_nothing_works_on_a_queue_that_was_not_created(queue: Queue, raw: redis.
         assert raw.keys() == []
 
     check_each(OPERATIONS, refused)
+
+
+def test_a_shutdown_ends_a_put_that_waits_for_room(
+    queue: Queue, make: Make, raw: redis.Redis, task: StartTask
+) -> None:
+    queue.create(1)
+    queue.put(b"1")
+    queue._context = replace(queue._context, slice=0.02)
+    putting = task(lambda: queue.put(b"2"))
+    waiting(raw)
+    make().shutdown(timeout=20)
+    with pytest.raises(QueueClosedError):
+        putting.result()
+    assert queue.get_many(5) == [b"1"]
+    invariant(raw)
+
+
+def test_a_shutdown_waits_for_values_of_which_some_are_put(
+    queue: Queue, make: Make, raw: redis.Redis, task: StartTask
+) -> None:
+    queue.create(1)
+    queue._context = replace(queue._context, slice=0.02)
+    putting = task(lambda: queue.put_many([b"1", b"2"]))
+    waiting(raw)
+    with pytest.raises(QueueInUseError):
+        make().shutdown(timeout=0.1)
+    assert [queue.get(), queue.get()] == [b"1", b"2"]
+    putting.result()
+    invariant(raw)
 
 
 def test_create_is_refused_if_any_key_exists(queue: Queue, raw: redis.Redis) -> None:

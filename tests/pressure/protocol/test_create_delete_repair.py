@@ -60,7 +60,7 @@ def test_delete_sends_its_steps_in_order() -> None:
         (
             "DEL :bound :producer_free :producer :consumer_free :consumer :not_full :closed "
             ":stats:produced_messages :stats:produced_bytes :stats:consumed_messages :stats:consumed_bytes "
-            "queue :unacked :rejected :producer:suspect :consumer:suspect :not_full:suspect"
+            "queue :unacked :rejected :producer:suspect :consumer:suspect :not_full:suspect :closing"
         ),
     ]
 

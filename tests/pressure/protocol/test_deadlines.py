@@ -42,11 +42,11 @@ def test_one_deadline_holds_for_all_slices_of_all_waits() -> None:
     assert isinstance(play.step, Wait)
     seconds.append(play.step.seconds)
     clock.now += play.step.seconds
-    play.reply(NULL, b"5", 5, 1, NULL)
+    play.reply(NULL, b"5", 5, 1, NULL, 0)
     assert seconds == [1.0, 1.0, 0.5]
     assert type(play.step) is Batch
     assert play.sent[0] == "RPOP :not_full"
-    play.reply(NULL, b"5", 5, 1, NULL).reply(*OURS).reply(OK, QUEUED, QUEUED, [OK, 1])
+    play.reply(NULL, b"5", 5, 1, NULL, 0).reply(*OURS).reply(OK, QUEUED, QUEUED, [OK, 1])
     assert isinstance(play.error, QueueFullError)
 
 

@@ -76,7 +76,7 @@ def test_the_operations_do_no_io_and_read_no_clock() -> None:
 
 
 def test_a_queue_has_the_twelve_documented_keys() -> None:
-    beyond = ("unacked", "rejected", "suspect_producer", "suspect_consumer", "suspect_token")
+    beyond = ("unacked", "rejected", "suspect_producer", "suspect_consumer", "suspect_token", "closing")
     assert [key.decode() for key in Keys.of(b"q", b"p").twelve] == [
         "p:q" + suffix.decode() for field, suffix in SUFFIXES.items() if field not in beyond
     ]

@@ -77,7 +77,7 @@ WAYS_OUT: dict[str, tuple[Callable[[], Play], list[list[Any]], type[Exception], 
     ),
     "put: deleted while waiting for room": (
         put,
-        [WITH_ROLE, as_producer(0, NULL, b"5", 5), [[KEYS.not_full, b"0"], NULL, 5, 1, NULL]],
+        [WITH_ROLE, as_producer(0, NULL, b"5", 5), [[KEYS.not_full, b"0"], NULL, 5, 1, NULL, 0]],
         QueueDoesNotExistError,
         [*TOKEN, *RELEASE["producer"]],
     ),
