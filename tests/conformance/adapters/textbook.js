@@ -55,10 +55,12 @@ class Connection {
 
   take(data) {
     this.buffer = Buffer.concat([this.buffer, data]);
-    const read = this.reply(0);
-    if (!read) return;
-    this.buffer = this.buffer.subarray(read.end);
-    this.waiting.resolve(read.value);
+    const { values, count, resolve } = this.waiting;
+    for (let read = this.reply(0); read; read = this.reply(0)) {
+      this.buffer = this.buffer.subarray(read.end);
+      values.push(read.value);
+    }
+    if (values.length === count) resolve(values);
   }
 
   reply(at) {
@@ -87,18 +89,35 @@ class Connection {
     return { value: kind === "-" ? new Refusal("ServerReplyError", head) : head, end };
   }
 
-  async ask(...words) {
+  // The replies to commands that are sent at once.
+  async all(...commands) {
     if (!this.socket) await this.open();
-    const parts = [Buffer.from(`*${words.length}\r\n`)];
-    for (const word of words) {
-      const data = Buffer.from(String(word), "latin1");
-      parts.push(Buffer.from(`$${data.length}\r\n`), data, Buffer.from("\r\n"));
+    const parts = [];
+    for (const words of commands) {
+      parts.push(Buffer.from(`*${words.length}\r\n`));
+      for (const word of words) {
+        const data = Buffer.from(String(word), "latin1");
+        parts.push(Buffer.from(`$${data.length}\r\n`), data, Buffer.from("\r\n"));
+      }
     }
-    const answered = new Promise((resolve, reject) => (this.waiting = { resolve, reject }));
+    const count = commands.length;
+    const answered = new Promise((resolve, reject) => (this.waiting = { values: [], count, resolve, reject }));
     this.socket.write(Buffer.concat(parts));
-    const value = await answered.finally(() => (this.waiting = null));
+    return answered.finally(() => (this.waiting = null));
+  }
+
+  async ask(...words) {
+    const [value] = await this.all(words);
     if (value instanceof Refusal) throw value;
     return value;
+  }
+
+  // The replies to a transaction, sent if so many of these keys exist: none if not, or if one has changed by then.
+  async onlyIf(count, keys, ...commands) {
+    const [, there] = await this.all(["WATCH", ...keys], ["EXISTS", ...keys]);
+    if (there === count) return (await this.all(["MULTI"], ...commands, ["EXEC"])).at(-1);
+    await this.ask("UNWATCH");
+    return null;
   }
 }
 
@@ -131,9 +150,19 @@ class Queue {
     return this.ask("LLEN", "");
   }
 
+  // A Delete removes the bound before it pushes marks, so they are looked for first.
   async closed() {
+    const marked = (await this.ask("EXISTS", ":closed")) === 1;
     await this.check();
-    return (await this.ask("EXISTS", ":closed")) === 1;
+    return marked;
+  }
+
+  // Sends a command, unless the queue is deleted meanwhile.
+  async unlessDeleted(command, suffix, ...words) {
+    const replies = await this.redis.onlyIf(1, [`${this.key}:bound`], [command, this.key + suffix, ...words]);
+    if (!replies) throw new Refusal("QueueDoesNotExistError");
+    if (replies[0] instanceof Refusal) throw replies[0];
+    return replies[0];
   }
 
   // One step, which is not taken while any key of the queue is there, nor for a name that is a key of another queue.
@@ -142,15 +171,9 @@ class Queue {
     const taken = ["", ...BESIDE].map((suffix) => this.key + suffix);
     const suffix = BESIDE.find((each) => this.key.endsWith(each));
     if (suffix) taken.push(`${this.key.slice(0, -suffix.length)}:bound`);
-    await this.redis.ask("WATCH", ...taken);
-    if (await this.redis.ask("EXISTS", ...taken)) {
-      await this.redis.ask("UNWATCH");
-      throw new Refusal("QueueAlreadyExistsError");
-    }
-    await this.redis.ask("MULTI");
-    await this.ask("SET", ":bound", bound);
-    for (const list of [":producer_free", ":consumer_free", ":not_full"]) await this.ask("LPUSH", list, 1);
-    if (!(await this.redis.ask("EXEC"))) throw new Refusal("QueueAlreadyExistsError");
+    const lists = [":producer_free", ":consumer_free", ":not_full"].map((list) => ["LPUSH", this.key + list, 1]);
+    const created = await this.redis.onlyIf(0, taken, ["SET", `${this.key}:bound`, bound], ...lists);
+    if (!created) throw new Refusal("QueueAlreadyExistsError");
   }
 
   // Waits until a list has something, the time is over, or it is so that nothing will come; a deadline of null is none,
@@ -207,8 +230,7 @@ class Queue {
       else if (!(await this.pop([":not_full"], deadline))) throw new Refusal("QueueFullError");
       let length;
       try {
-        await this.check();
-        length = await this.ask("LPUSH", "", value);
+        length = await this.unlessDeleted("LPUSH", "", value);
       } catch (error) {
         if (error.refusal === "ServerReplyError") await this.ask("LPUSH", ":not_full", 0);
         throw error;
@@ -229,13 +251,14 @@ class Queue {
   fetch(deadline) {
     return this.withRole("consumer", deadline, async () => {
       const lists = (await this.closed()) ? [""] : ["", ":closed"];
-      const found = await this.pop(lists, lists.length === 1 ? 0 : deadline);
-      if (found === null) throw new Refusal(lists.length === 1 ? "QueueClosedError" : "QueueEmptyError");
-      if (found[0] === ":closed") {
+      let found = await this.pop(lists, lists.length === 1 ? 0 : deadline);
+      if (found?.[0] === ":closed") {
         await this.check();
         await this.ask("LPUSH", ":closed", 0);
-        throw new Refusal("QueueClosedError");
+        found = await this.pop([""], 0); // a value may have come at the same moment
+        lists.pop();
       }
+      if (found === null) throw new Refusal(lists.length === 1 ? "QueueClosedError" : "QueueEmptyError");
       await this.refill(await this.ask("LLEN", ""));
       await this.count("consumed", found[1]);
       return found[1];
@@ -257,7 +280,7 @@ class Queue {
   close() {
     return this.withRole("producer", null, async () => {
       if (await this.closed()) throw new Refusal("QueueClosedError");
-      await this.ask("LPUSH", ":closed", 0, 0);
+      await this.unlessDeleted("LPUSH", ":closed", 0, 0);
     });
   }
 
