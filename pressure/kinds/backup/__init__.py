@@ -218,9 +218,6 @@ class BackupMethods(Kind[V]):
     @method
     def in_progress(self) -> Operation[list[InProgress[V]]]:
         """The items in progress at one moment, the oldest claim first. One round trip."""
-        return self._in_progress()
-
-    def _in_progress(self) -> Operation[list[InProgress[V]]]:
         found = yield from operations.in_progress(self._context, self.keys)
         return [
             InProgress(

@@ -80,12 +80,10 @@ class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
         Raises:
             TypeError: A value cannot be sent; nothing was sent.
         """
-        return self._push([self._item_codec.data(value) for value in values], milliseconds(delay, "delay"))
-
-    def _push(self, data: list[bytes], delay: int) -> Operation[list[bytes]]:
-        if not delay:
-            return (yield from operations.push(self._context, self._state, data))
-        return (yield from delaying.delay(self._context, self._state, data, delay))
+        data = [self._item_codec.data(value) for value in values]
+        if later := milliseconds(delay, "delay"):
+            return delaying.delay(self._context, self._state, data, later)
+        return operations.push(self._context, self._state, data)
 
     @method
     def cancel(self, id: bytes) -> Operation[bool]:  # noqa: A002
@@ -120,7 +118,7 @@ class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
         return self._ack(_ids(messages))
 
     def _ack(self, ids: list[bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.ack(self._context, self._state, ids))
+        return operations.ack(self._context, self._state, ids)
 
     @method
     def retry(
@@ -144,7 +142,7 @@ class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
         return self._retry(message, milliseconds(seconds, "delay"), error)
 
     def _retry(self, message: Delivered[V], delay: int, error: BaseException | None) -> Operation[bool]:
-        return (yield from operations.retry(self._context, self._state, message, delay, error))
+        return operations.retry(self._context, self._state, message, delay, error)
 
     @method
     def heartbeat(self, *messages: Delivered[V] | bytes) -> Operation[list[bytes]]:
@@ -161,7 +159,7 @@ class ReliableMethods(ReliableConsumeMethods[V], ReliableInspectMethods[V]):
         return self._heartbeat(messages)
 
     def _heartbeat(self, messages: Sequence[Delivered[V] | bytes]) -> Operation[list[bytes]]:
-        return (yield from operations.heartbeat(self._context, self._state, messages))
+        return operations.heartbeat(self._context, self._state, messages)
 
     @context_manager
     def take(self, block: bool = True, timeout: float | None = None) -> Block[Delivered[V]]:

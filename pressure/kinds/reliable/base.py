@@ -59,8 +59,5 @@ class ReliableBase(Kind[V]):
     @method
     def capabilities(self) -> Operation[Capabilities]:
         """Which backend the queue uses, and how it differs from the other. Nothing is sent."""
-        return self._capabilities()
-
-    def _capabilities(self) -> Operation[Capabilities]:
         return self._state.backend.capabilities
-        yield
+        yield  # an operation without a step

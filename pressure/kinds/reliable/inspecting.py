@@ -26,10 +26,7 @@ class ReliableInspectMethods(ReliableBase[V]):
         Returns:
             How many messages were due.
         """
-        return self._move_due()
-
-    def _move_due(self) -> Operation[int]:
-        return (yield from delaying.move(self._context, self._state))
+        return delaying.move(self._context, self._state)
 
     @method
     def inspect(self, start: int = 0, count: int = 10) -> Operation[list[Delivered[V]]]:
@@ -67,10 +64,7 @@ class ReliableInspectMethods(ReliableBase[V]):
     @method
     def info(self) -> Operation[Info]:
         """How many messages wait, are delivered, are delayed or are dead letters. Four round trips."""
-        return self._info()
-
-    def _info(self) -> Operation[Info]:
-        return (yield from operations.info(self._context, self._state))
+        return operations.info(self._context, self._state)
 
     @method
     def dead(self, max: int = 10) -> Operation[list[DeadLetter[V]]]:  # noqa: A002

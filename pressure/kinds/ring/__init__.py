@@ -123,8 +123,7 @@ class RingMethods(Kind[V]):
         return self._complete(item)
 
     def _complete(self, item: Item[V]) -> Operation[None]:
-        token, data = _lock_of(item)
-        return self._completed(token, data)
+        return self._completed(*_lock_of(item))
 
     def _completed(self, token: bytes, data: bytes) -> Operation[None]:
         ours, removed = yield from operations.complete(self._context, self._locks, token, data)
@@ -200,9 +199,6 @@ class RingMethods(Kind[V]):
     @method
     def items(self) -> Operation[list[tuple[Item[V], bool]]]:
         """All items, the one at the front first, and whether each is locked. Two round trips."""
-        return self._items()
-
-    def _items(self) -> Operation[list[tuple[Item[V], bool]]]:
         found = yield from operations.items(self._context, self._locks)
         return [(self._item_codec.item(data), locked) for data, locked in found]
 
