@@ -298,8 +298,10 @@ class LateInterrupts:
         forget_in_child(self)
 
     def forget(self) -> None:
-        """Of the parent's interrupts, none is the child's."""
+        """Of the parent's interrupts, none is the child's; nor is the operation of another thread."""
         self._put_off.clear()
+        if getattr(_get(_SIGINT), "__func__", None) is DeferredInterrupt._note:
+            _set(_SIGINT, signal.default_int_handler)
 
     def put_off(self) -> None:
         """Raise KeyboardInterrupt on the main thread after ``GRACE``."""

@@ -39,6 +39,24 @@ def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task
     invariant(raw)
 
 
+def test_a_child_that_another_thread_forks_heeds_ctrl_c(
+    queue: Queue, make: Callable[..., Queue], raw: redis.Redis, task: StartTask
+) -> None:
+    queue.create()
+
+    def fork() -> int:
+        waiting(raw)
+        pid = os.fork()
+        if not pid:
+            os._exit(signal.getsignal(signal.SIGINT) is not signal.default_int_handler)
+        _, status = os.waitpid(pid, 0)
+        make().put(b"v")
+        return status
+
+    child = task(fork)
+    assert (queue.get(), child.result()) == (b"v", 0)
+
+
 def test_ctrl_c_just_before_a_value_arrives_returns_the_value_first(
     queue: Queue,
     raw: redis.Redis,
