@@ -31,6 +31,7 @@ __all__ = [
     "loaded",
     "new_engine",
     "of_engine",
+    "patient",
     "portrait",
     "real_in",
 ]
@@ -49,6 +50,11 @@ SPARED: Final = ("BL", "BRPOP", "BZ", "XREAD", "PFSELFTEST")
 
 SIZES: Final = (1, 100, 700)
 """How many elements make each encoding of each type."""
+
+
+def patient(port: int) -> redis.Redis:
+    """A client that waits for a busy server; redis-py's would send the request once more after five seconds."""
+    return redis.Redis(port=port, socket_timeout=None)
 
 
 def fill(client: redis.Redis) -> None:
@@ -122,7 +128,7 @@ def portrait(port: int) -> dict[object, object]:
     which a snapshot does not keep. It is left out for strings, whose encoding depends on how they were made.
     """
     seen: dict[object, object] = {}
-    with redis.Redis(port=port) as client:
+    with patient(port) as client:
         seen["libraries"] = client.function_list(withcode=True)
         for index in range(16):
             client.select(index)

@@ -27,7 +27,7 @@ from ...cases import exhaustive
 from ...forks import open_in
 from ...servers import start_redis
 from ...waiting import until
-from .rdb_states import fill, fill_at_random, portrait
+from .rdb_states import fill, fill_at_random, patient, portrait
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -45,10 +45,7 @@ def process_in(folder: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[byt
         words = ["-m", "miniredis", "--port", str(port), "--dir", str(folder), *DURABLE, *flags]
         return [sys.executable, *words]
 
-    with (
-        at_free_port("miniredis", command) as (process, port),
-        redis.Redis(port=port, socket_timeout=None) as client,
-    ):
+    with at_free_port("miniredis", command) as (process, port), patient(port) as client:
         until(lambda: is_loaded(client))
         yield process, port
 
@@ -77,7 +74,7 @@ def test_a_stopped_server_has_written_all_with_every_policy(tmp_path: Path) -> N
         folder = tmp_path / policy
         folder.mkdir()
         with process_in(folder, "--appendfsync", policy) as (process, port):
-            with redis.Redis(port=port) as client:
+            with patient(port) as client:
                 client.set("k", policy)
             process.send_signal(signal.SIGTERM)
             assert process.wait() == 0
@@ -99,7 +96,7 @@ def test_a_real_server_starts_with_our_files(
     redis_7_0: Address, seed: int, preamble: str, tmp_path: Path
 ) -> None:
     with ours(tmp_path, aof_use_rdb_preamble=preamble) as server:
-        with redis.Redis(port=server.port) as client:
+        with patient(server.port) as client:
             fill(client)
             client.bgrewriteaof()
             until(lambda: rewrites(client) == 1, "is it rewritten")
@@ -112,7 +109,7 @@ def test_a_real_server_starts_with_our_files(
 def test_miniredis_starts_with_the_files_of_a_real_server(
     redis_7_0: Address, seed: int, tmp_path: Path
 ) -> None:
-    with real_durable(tmp_path) as port, redis.Redis(port=port) as client:
+    with real_durable(tmp_path) as port, patient(port) as client:
         fill(client)
         client.bgrewriteaof()
         until(lambda: rewrites(client) == 1, "is it rewritten")
@@ -124,7 +121,7 @@ def test_miniredis_starts_with_the_files_of_a_real_server(
 
 @pytest.mark.parametrize("preamble", [exhaustive("yes"), "no"])
 def test_the_tool_of_redis_finds_our_files_good(redis_7_0: Address, preamble: str, tmp_path: Path) -> None:
-    with ours(tmp_path, aof_use_rdb_preamble=preamble) as server, redis.Redis(port=server.port) as client:
+    with ours(tmp_path, aof_use_rdb_preamble=preamble) as server, patient(server.port) as client:
         fill(client)
         client.bgrewriteaof()
         until(lambda: rewrites(client) == 1, "is it rewritten")
@@ -156,12 +153,12 @@ def test_rewriting_is_answered_as_a_real_server_does(redis_7_0: Address, tmp_pat
     with ours(tmp_path / "ours") as server, real_durable(tmp_path / "theirs") as port:
         replies = []
         for each in (server.port, port):
-            with redis.Redis(port=each) as client, client.pipeline() as pipeline:
+            with patient(each) as client, client.pipeline() as pipeline:
                 raw: Any = pipeline
                 raw.execute_command("BGREWRITEAOF")
                 raw.ping()
                 replies.append([str(reply) for reply in pipeline.execute()])
-            with redis.Redis(port=each) as client:
+            with patient(each) as client:
                 until(lambda: rewrites(client) == 1, "is it rewritten")
         assert replies[0] == replies[1]
 

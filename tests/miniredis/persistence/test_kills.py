@@ -26,6 +26,7 @@ from conformance.histories import Facts, History, Operation, as_text, judged, wo
 from conformance.histories.recorder import Notebook
 
 from ...waiting import until
+from .rdb_states import patient
 from .test_append_only_file import DURABLE, process_in
 
 pytestmark = pytest.mark.usefixtures("forked")
@@ -181,10 +182,7 @@ def check_queue(client: Client, crowd: Crowd) -> None:
 
 @contextmanager
 def server_with(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], int, Client]]:
-    with (
-        process_in(folder, *FREQUENT) as (process, port),
-        redis.Redis(port=port, socket_timeout=None) as client,
-    ):
+    with process_in(folder, *FREQUENT) as (process, port), patient(port) as client:
         yield process, port, client
 
 

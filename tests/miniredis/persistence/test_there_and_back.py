@@ -22,7 +22,7 @@ from miniredis.engine.values.streams import Stream
 
 from ...waiting import until
 from ..replication.replicas import address_of, connect, real_replica, wait_until_caught_up, wait_until_up
-from .rdb_states import fill, fill_at_random, portrait, real_in
+from .rdb_states import fill, fill_at_random, patient, portrait, real_in
 
 Server: TypeAlias = miniredis.EmbeddedServer
 
@@ -38,7 +38,7 @@ def ours(folder: Path, **directives: Any) -> Server:
 
 def dumps(server: Server) -> dict[tuple[int, bytes], object]:
     """The payload of each key, but for what no command tells another server: an order, when a consumer was seen."""
-    with redis.Redis(port=server.port) as client:
+    with patient(server.port) as client:
         found: dict[tuple[int, bytes], object] = {}
         for index in range(16):
             client.select(index)
@@ -71,9 +71,9 @@ def by_snapshot(folder: Path) -> Way:
     with ours(folder, **SNAPSHOT) as first:
         yield first
         yield first
-        with redis.Redis(port=first.port) as client:
+        with patient(first.port) as client:
             client.save()
-    with real_in(folder) as port, redis.Redis(port=port) as client:
+    with real_in(folder) as port, patient(port) as client:
         yield port
         client.save()
     with ours(folder, **SNAPSHOT) as last:
@@ -93,7 +93,7 @@ def by_append_only_file(folder: Path) -> Way:
 
 
 def rewrite(port: int) -> None:
-    with redis.Redis(port=port) as client:
+    with patient(port) as client:
         client.bgrewriteaof()
         until(lambda: has_rewritten(client), "is it rewritten")
 
@@ -129,7 +129,7 @@ def test_data_that_went_to_a_real_server_and_back_are_the_same(
 ) -> None:
     with contextlib.closing(way(tmp_path)) as servers:
         first = next(servers)
-        with redis.Redis(port=first.port) as client:
+        with patient(first.port) as client:
             fill(client)
         assert next(servers) is first
         fill_at_random((first.host, first.port), (redis_7_0.host, redis_7_0.port), seed)
