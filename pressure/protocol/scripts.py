@@ -276,9 +276,7 @@ def _consumer_keys(ctx: Context) -> tuple[bytes, ...]:
 
 def _note_delivered(ctx: Context, answer: ScriptReply, taken: Sequence[bytes] = ()) -> None:
     if answer.status == b"error":
-        answer = ScriptReply(
-            answer.status, 0, b"", answer.uncounted or answer.detail, answer.stuck, answer.values
-        )
+        answer = answer._replace(uncounted=answer.uncounted or answer.detail)
     note_refused(ctx, CONSUMER, answer, "the value was taken", (*taken, *answer.values))
 
 
