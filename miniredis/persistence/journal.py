@@ -36,7 +36,8 @@ class Journal:
 
     Attributes:
         folder: where the files are.
-        base_size: its size when it was rewritten the last time, or when the server started.
+        base_size: its size when it was rewritten the last time. From a start on it is that of the base, as in
+            Redis, so that what it has grown by before counts, too.
 
     Raises:
         BlockingIOError: another server keeps its data in this folder.
@@ -115,15 +116,19 @@ class Journal:
     def _open(self) -> None:
         files, disk = self._files, self._disk
         manifest = files.manifest
-        if not manifest.files:
+        is_new = not manifest.files
+        if is_new:
             manifest = files.with_base(manifest, base_ending(self._engine))
             self._write_base(files.base(manifest))
         manifest = self._increments.open(manifest)
         if manifest != files.manifest:
             files.save_manifest(manifest)
         files.remove_left_behind()
-        self._increments.size_before = sum(disk.size(self.folder / each.name) for each in manifest.files[:-1])
-        self.base_size = self.size
+        if not is_new:  # Redis does not count the empty base that a file begins with
+            self._increments.size_before = sum(
+                disk.size(self.folder / each.name) for each in manifest.files[:-1]
+            )
+            self.base_size = disk.size(files.base(manifest)) if manifest.base else 0
         self._engine.recording.start()
         self._engine.recording.take()
 
@@ -137,7 +142,7 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of all files that the next start will read."""
+        """Bytes of all files that the next start will read, but for an empty base that they began with."""
         return self._increments.size_before + self._increments.file.size
 
     def write(self, effects: bytes) -> None:

@@ -163,6 +163,31 @@ def test_rewriting_is_answered_as_a_real_server_does(redis_7_0: Address, tmp_pat
         assert replies[0] == replies[1]
 
 
+def test_a_start_counts_what_the_file_had_grown_by_before(redis_7_0: Address, tmp_path: Path) -> None:
+    """Else a server that is started often would never rewrite its file."""
+    for name, start in (("ours", lambda folder: port_of(ours(folder))), ("theirs", real_durable)):
+        folder = tmp_path / name
+        folder.mkdir()
+        for life in range(2):
+            with start(folder) as port, patient(port) as client:
+                client.rpush("l", "element")
+                told: Any = client.info("persistence")
+                base, increment = (file_size(folder, kind) for kind in ("base.rdb", "incr.aof"))
+                assert told["aof_base_size"] == base * life, name
+                assert told["aof_current_size"] == base * life + increment, name
+
+
+@contextmanager
+def port_of(server: miniredis.EmbeddedServer) -> Iterator[int]:
+    with server:
+        yield server.port
+
+
+def file_size(folder: Path, ending: str) -> int:
+    (path,) = folder.glob(f"appendonlydir/*.{ending}")
+    return path.stat().st_size
+
+
 # What is refused
 
 
