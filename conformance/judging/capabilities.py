@@ -103,10 +103,11 @@ def has_no_reliable_queues(env: Environment) -> bool:
 
 @capability("redis-7.0", "the server does not have the commands of Redis 7.0")
 def is_no_redis_7_0(env: Environment) -> bool:
-    """A Redis of 7.0 has what came with it, and nothing of what came with 7.2."""
+    """A Redis 7.0 has what came with it, and nothing of what came with 7.2; COMMAND INFO may be at fault."""
     connection = env.connect()
-    known = [connection.command("COMMAND", "INFO", name) for name in ("LMPOP", "WAITAOF")]
-    return [reply.startswith(b"*1\r\n*10\r\n") for reply in known] != [True, False]
+    replies = [connection.command(name).lower() for name in ("OBJECT", "LMPOP", "FUNCTION", "WAITAOF")]
+    known = [reply.startswith(b"-err wrong number of arguments") for reply in replies]
+    return known != [True, True, True, False]
 
 
 @capability("scripts", "the server runs no Lua scripts")

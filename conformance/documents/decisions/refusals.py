@@ -31,6 +31,7 @@ from .attempts import (
     spoil,
 )
 from .mending import take
+from .moments import clear
 
 
 @decided("decided.refused", "what a server may refuse", needs=RECEIVE)
@@ -253,6 +254,42 @@ def a_role_is_freed_where_memory_is_full(env: Environment) -> None:
         expect(length(env, f":{role}_free"), int(is_freed), f"elements of the {role} role, {answer.__name__}")
         queue.repair(force=True)
         queue.delete()
+
+
+@check("decided.refused")
+def a_role_that_was_taken_over_is_not_freed_where_memory_is_full(env: Environment) -> None:
+    """By another client, between the transaction that is refused and the script."""
+    if env.flavour == "plain":
+        return
+    refuse = first_transaction(full_memory)
+
+    def refuse_or_take(message: bytes) -> bytes | None:
+        if b"EVAL" in message:
+            env.redis.set(env.queue_key(":producer"), "another")
+        return refuse(message)
+
+    queue: Any
+    queue, gate = env.gated()
+    queue.create()
+    take(env, "producer", b"other")
+    gate.arm(1, *[Instead(refuse_or_take)] * 9)
+    left = ("did not free the producer role: its holder changed during the repair",)
+    expect(queue.repair(force=True).left, left, "what a repair leaves")
+    expect(length(env, PRODUCER), 0, "elements of the producer role")
+
+
+@check("decided.refused")
+def nothing_goes_back_to_a_queue_that_is_gone(env: Environment) -> None:
+    """Others free a producer's role and delete the queue before its next message, when it has the token."""
+    queue: Any
+    queue, gate = env.gated()
+    queue.create(1)
+    queue.put(b"before")
+    putting = env.start_blocked(partial(queue.put, b"v"))
+    gate.arm(1, lambda: clear(env))
+    env.redis.lpush(env.queue_key(":not_full"), "0")
+    putting.expect_error(PressureError, "a Put to a queue that is deleted meanwhile")
+    expect(contents(env), {}, "keys that are left")
 
 
 def first_transaction(answer: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:

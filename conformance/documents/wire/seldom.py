@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...judging.environment import Environment, expect
+from ...judging.environment import Environment, expect, expect_error
+from ...wire import Hangup, RawConnection
 from ..registry import check
 from . import decoded
 
@@ -157,6 +158,18 @@ def a_busy_server_is_not_shut_down(env: Environment) -> None:
             expect(other.command(*request.split()), wanted, f"{request} while a script runs")
         killed = b"-ERR Script killed by user with SCRIPT KILL... script: "
         expect(runs.reply().startswith(killed), True, "whether a script that is killed says so")
+
+
+@check("wire.server")
+def shuts_down(env: Environment) -> None:
+    """One of its own hangs up."""
+    assert env.address.another is not None
+    with (
+        env.address.another() as address,
+        RawConnection(address.host, address.port) as server,
+        expect_error(Hangup, "a client that shuts a server down"),
+    ):
+        server.command("SHUTDOWN", "NOSAVE")
 
 
 @check("wire.server")

@@ -34,7 +34,11 @@ def tells_of_commands(env: Environment) -> None:
     ):
         judged, reference = env.connect(), other.connect()
         names = (set(decoded(each.command("COMMAND", "LIST"))) for each in (judged, reference))
-        both = set.intersection(*names)
+        known, others = names
+        both = known & others
+        for name in sorted(others - known):
+            told = decoded(judged.command("COMMAND", "INFO", name))
+            expect(told, [None], f"what is told of {name.decode()}, which COMMAND LIST does not name")
         for category in sorted(decoded(reference.command("ACL", "CAT"))):
             here, there = (decoded(each.command("ACL", "CAT", category)) for each in (judged, reference))
             expect(both.intersection(here), both.intersection(there), f"commands of @{category.decode()}")
@@ -219,6 +223,23 @@ def changes_are_counted(env: Environment) -> None:
     here, there = beside(env, lambda own: [changes_of(own, *words) for words in WAITS])
     what = f"changes by commands that waited and those that served them, beside {reference_of(env)}"
     expect(here, there, what)
+    here, there = beside(env, lambda own: [changes_by(own, words) for words in BY_NO_SCRIPT])
+    expect(here, there, f"changes by {BY_NO_SCRIPT}, beside {reference_of(env)}")
+
+
+BY_NO_SCRIPT: Final = (
+    ("FUNCTION", "LOAD", "#!lua name=f\nredis.register_function('f', function() return 1 end)"),
+    ("FUNCTION", "DELETE", "f"), ("FUNCTION", "FLUSH"), ("FUNCTION", "FLUSH", "ASYNC"),
+)  # fmt: skip
+"""Commands that scripts must not run, so that ``recorded.changes`` does not have them."""
+
+
+def changes_by(env: Environment, words: tuple[str, ...]) -> int:
+    """How many changes are counted by a command."""
+    before: Any = env.redis.info("persistence")
+    env.connect().command(*words)
+    after: Any = env.redis.info("persistence")
+    return int(after["rdb_changes_since_last_save"] - before["rdb_changes_since_last_save"])
 
 
 def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]) -> int:

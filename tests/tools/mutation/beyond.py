@@ -56,6 +56,8 @@ BEYOND: Final = {
     "miniredis/engine/commands/scripting/valkey_scripts.py": _VERSION,
     "miniredis/engine/commands/replication/waitaof.py": _VERSION,
     "miniredis/engine/commands/connections/newer_clients.py": _VERSION,
+    "miniredis/engine/commands/server/commandlog.py": _VERSION,
+    "miniredis/engine/commands/geo/polygons.py": _VERSION,
 }
 """By file, why the suite is not asked about its mutants."""
 
@@ -68,6 +70,9 @@ BEYOND_FUNCTIONS: Final = {
     ("miniredis/engine/commands/strings/hyperloglogs.py", "pfselftest"): _INTERNAL,
     ("miniredis/engine/commands/keys/scanning.py", "with_cursor_of_7_4"): _VERSION,
     ("miniredis/engine/commands/streams/info.py", "known_to_6"): _VERSION,
+    ("miniredis/engine/commands/streams/reading.py", "before_last"): _VERSION,
+    ("miniredis/engine/commands/connections/client_filters.py", "by_idle_time"): _VERSION,
+    ("miniredis/engine/commands/connections/client_filters.py", "by_database"): _VERSION,
 }
 """The same by file and function."""
 
@@ -97,6 +102,10 @@ BEYOND_LINES: Final = {
     ("miniredis/engine/commands/drawing.py", "raise CommandError(errors.OUT_OF_RANGE)"): _OURS,
     ("miniredis/engine/commands/drawing.py", "MOST_REPEATED: Final = 1_000_000"): _OURS,
     ("miniredis/engine/commands/sorted_sets/samples.py", "if count < -MOST_REPEATED:"): _OURS,
+    (
+        "miniredis/engine/commands/drawing.py",
+        'if count < 0 and sum(map(len, found)) > session.engine.config.integer("proto-max-bulk-len"):',
+    ): _OURS,
     ("miniredis/engine/commands/keys/generic.py", "to.note_fields(key, value)"): _VERSION,
     (
         "miniredis/engine/commands/keys/generic.py",
@@ -194,6 +203,7 @@ def is_beyond(mutant: Mutant) -> bool:
         mutant.file in BEYOND
         or (mutant.file, (line := mutant.changed()[0]).partition("\n")[0]) in BEYOND_LINES
         or ".also_propagate(" in line  # only replicas and files on a disk get it
+        or line.startswith("wrap_in_versions(")
         or not left_out(mutant.file).isdisjoint(mutant.lines)
     )
 
