@@ -3,7 +3,8 @@
 With scripts, a Get is one round trip if the role is free and there is a value (``scripts``). Without scripts
 it is three:
     1. Pop the role; read ``:consumer``, ``:bound`` and ``:closed``.
-    2. Write the hold's id, read ``:closed``, pop a value, read bound and length.
+    2. Write the hold's id, read ``:closed``, put back what a dead consumer received, pop a value, read bound
+       and length.
     3. Refill the token if there is room, count, give the role back: one transaction.
 
 Rules:

@@ -11,7 +11,8 @@ Rules:
       them; Delete removes them.
     - A rejected message counts as consumed. It stays in ``:rejected`` until ``redrive`` puts it again.
     - Messages in ``:unacked`` when the role is taken are those of a dead consumer. They go back first, so
-      that the order is kept.
+      that the order is kept. A plain get puts them back, too.
+    - A message that goes back takes the token along if the queue is full then.
     - BLMOVE waits for values only, not for a close. So it waits in slices, and ``:closed`` is read between
       them.
 """

@@ -38,7 +38,7 @@ from pressure.protocol.role import (
 )
 
 #: For how many milliseconds the ``:closing`` key lasts; it is written again before each wait.
-_CLOSING_FOR_MS: Final = 3000
+_CLOSING_FOR_MS: Final = 5000
 
 
 def take_role(

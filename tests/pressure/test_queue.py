@@ -230,6 +230,7 @@ def test_a_wait_for_a_role_ends_when_all_keys_are_gone(
     queue: Queue, raw: redis.Redis, task: StartTask, name: str
 ) -> None:
     queue.create()
+    queue._context = replace(queue._context, slice=0.1)
     raw.delete(f"{JOBS}:producer_free", f"{JOBS}:consumer_free")
     operation = task(lambda: OPERATIONS[name](queue))
     waiting(raw)
