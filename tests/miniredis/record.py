@@ -15,10 +15,10 @@ from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, RawClient, Scenario, Step, escape, read
 from conformance.judging.limits import pauses
 
-TURNS: Final = 3
+TURNS: Final = 5
 """How many turns of the server's event loop without a byte show that no reply is under way.
 
-A reply is sent at the end of the turn that has read the request, or of the next one.
+A turn accepts a new client, the next one reads its request, and its end, or that of one more, sends the reply.
 """
 
 MOMENT: Final = 0.25
@@ -69,7 +69,7 @@ class Recorder(Player):
         open_clients = {name: client for name, client in self.clients.items() if name not in self.gone}
         quiet = 0
         while quiet < TURNS:
-            self.control.ask("EXEC")  # an error, which neither SLOWLOG nor MONITOR shows
+            self.control.ask("TURN")  # no such command: neither SLOWLOG nor MONITOR shows it
             ready = self.readable(open_clients)
             quiet = 0 if ready else quiet + 1
             for name in ready:
