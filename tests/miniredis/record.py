@@ -5,6 +5,7 @@ What clients send stays as written; the replies are recorded anew. Look at the d
 
 from __future__ import annotations
 
+import re
 import select
 import sys
 from itertools import takewhile
@@ -24,6 +25,8 @@ A turn accepts a new client, the next one reads its request, and its end, or tha
 MOMENT: Final = 0.25
 """Seconds in which a client that is blocked can time out, and what is written down to come with time can come."""
 
+BLOCKED: Final = re.compile(rb" flags=\w*b")
+
 ACTS: Final = {":", "!", "speaks", "leaves"}
 
 
@@ -42,15 +45,10 @@ class Recorder(Player):
         """What follows a step: for the clients that are ``wanted``, and for one that it blocks, time may pass."""
         getattr(self, self.VERBS[step.verb])(step)
         heard: dict[str, list[bytes]] = {}
-        self.listen(heard)
+        self.listen(heard, wanted)
         asks = step.verb in {":", "!"}
         if asks and step.client not in heard:
-            wanted |= {step.client} if self.is_blocked() else set()
-            self.listen(heard)  # it may have timed out before that question
-        for _ in pauses(MOMENT):
-            if wanted <= heard.keys():
-                break
-            self.listen(heard)
+            self.listen(heard, {step.client} if self.is_blocked() else set())
         steps = [
             Step(name, "closed") if not data else Step(name, "=", escape(data))
             for name, parts in sorted(heard.items())
@@ -62,9 +60,17 @@ class Recorder(Player):
         return steps
 
     def is_blocked(self) -> bool:
-        return f"\r\nblocked_clients:{len(self.waiting) + 1}\r\n".encode() in self.control.ask("INFO clients")
+        """Whether one more client is blocked than those that wait; MONITOR does not show that this is asked."""
+        return len(BLOCKED.findall(self.control.ask("CLIENT LIST"))) > len(self.waiting)
 
-    def listen(self, heard: dict[str, list[bytes]]) -> None:
+    def listen(self, heard: dict[str, list[bytes]], wanted: set[str]) -> None:
+        """Hears what all clients get, and what some that are wanted get in a moment."""
+        for _ in pauses(MOMENT):
+            self.read_all(heard)
+            if wanted <= heard.keys():
+                return
+
+    def read_all(self, heard: dict[str, list[bytes]]) -> None:
         """Adds the bytes that are on their way to each client; an empty last part if the server hung up."""
         open_clients = {name: client for name, client in self.clients.items() if name not in self.gone}
         quiet = 0
