@@ -83,6 +83,10 @@ class CancelScope:
         self._timeout, self._on_cancel, self._silent = timeout, on_cancel, 0.0
         self._limit = time.monotonic() + timeout if in_all else math.inf
 
+    def end_wait(self) -> None:
+        """The wait is over, so there is nothing to end if the operation is cancelled."""
+        self._on_cancel = None
+
     def cancelled(self) -> BaseException | None:
         """The exception to stop the operation with; None to go on."""
         if self.reason is None and self._interrupt is not None:

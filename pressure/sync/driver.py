@@ -262,6 +262,7 @@ class _Execution(PooledExecution[T]):
             self._scope.begin_wait(self.timeout_of(step), end_wait)
             try:
                 replies = connection.exchange(data, count, self._scope)
+                self._scope.end_wait()
             except NotDoneError:
                 if not self.accept_end():
                     raise

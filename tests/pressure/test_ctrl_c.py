@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,6 +37,22 @@ def test_ctrl_c_during_a_wait_loses_nothing(queue: Queue, raw: redis.Redis, task
     with pytest.raises(KeyboardInterrupt):
         queue.get()
     stopper.result()
+    invariant(raw)
+
+
+def test_an_interrupt_between_two_waits_ends_neither(
+    queue: Queue, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pressure.sync.connection.TICK", 5.0)  # it is not asked during a wait
+    queue.create()
+    queue._context = replace(queue._context, slice=0.02)
+    ended: list[object] = []
+    monkeypatch.setattr(Driver, "unblock", lambda *_: ended.append(True))
+    wishes = iter([None])  # but before each
+    queue.interrupt = lambda: next(wishes, SystemExit())
+    with pytest.raises(SystemExit):
+        queue.get()
+    assert ended == []
     invariant(raw)
 
 
