@@ -52,9 +52,9 @@ SIZES: Final = (1, 100, 700)
 """How many elements make each encoding of each type."""
 
 
-def patient(port: int) -> redis.Redis:
+def patient(port: int, **options: Any) -> redis.Redis:
     """A client that waits for a busy server; redis-py's would send the request once more after five seconds."""
-    return redis.Redis(port=port, socket_timeout=None)
+    return redis.Redis(port=port, socket_timeout=None, **options)
 
 
 def fill(client: redis.Redis) -> None:

@@ -247,7 +247,7 @@ def test_a_full_disk_ends_a_server_that_promised_to_keep_all(tmp_path: Path) -> 
             "bash", "-c", script, "-", sys.executable, "-B", "-m", "miniredis",
             "--port", str(port), "--dir", str(tmp_path), *DURABLE,
         ],
-    ) as (process, port), redis.Redis(port=port, retry=AT_ONCE) as client:  # fmt: skip
+    ) as (process, port), patient(port, retry=AT_ONCE) as client:  # fmt: skip
         answered = push_until_it_hangs_up(client)
         assert process.wait() == 1
     with ours(tmp_path) as server, server.client() as client:
@@ -271,7 +271,7 @@ def test_a_server_in_this_process_tells_why_it_has_stopped(
     def fail(_: File) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    with ours(tmp_path) as server, redis.Redis(port=server.port, retry=AT_ONCE) as client:
+    with ours(tmp_path) as server, patient(server.port, retry=AT_ONCE) as client:
         client.set("k", "kept")
         assert server.failure is None
         monkeypatch.setattr(File, "sync", fail)

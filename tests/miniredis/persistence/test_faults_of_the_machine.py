@@ -30,6 +30,7 @@ from miniredis.persistence.disk import Disk
 from miniredis.testing.real_servers import end, free_port
 
 from ...waiting import PATIENCE, until
+from .rdb_states import patient
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -48,7 +49,7 @@ class Process:
         self._log = folder.parent / "log"
         words += ["--logfile", str(self._log)]
         self.process = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)
-        self.client = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
+        self.client = patient(port, retry=Retry(NoBackoff(), 0))
         until(self.is_ready)
 
     def is_ready(self) -> bool:

@@ -24,6 +24,7 @@ from tests.servers import find_redis_7_0
 from ...cases import exhaustive
 from ...waiting import PATIENCE, until
 from ..replication.replicas import address_of
+from .rdb_states import patient
 
 SOURCE: Final = Path(__file__).with_name("faulty_disk.c")
 
@@ -70,7 +71,7 @@ class Machine:
                 process,
                 port,
             ),
-            redis.Redis(port=port, retry=Retry(NoBackoff(), 0)) as client,
+            patient(port, retry=Retry(NoBackoff(), 0)) as client,
         ):
             until(lambda: not client.info("persistence")["loading"])
             yield process, client

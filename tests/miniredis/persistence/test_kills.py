@@ -100,7 +100,7 @@ class Crowd:
 
     def _work(self, name: str, work: Callable[[Client], None], port: int) -> None:
         client_name = name.replace(" ", "-")
-        with redis.Redis(port=port, retry=AT_ONCE, socket_timeout=None, client_name=client_name) as client:
+        with patient(port, retry=AT_ONCE, client_name=client_name) as client:
             try:
                 while True:
                     work(client)

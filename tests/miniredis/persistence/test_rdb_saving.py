@@ -28,7 +28,7 @@ from miniredis.persistence import child, rdb_file, rewriting, saving, snapshots
 from miniredis.persistence.damage import DamagedFileError
 
 from ...waiting import PATIENCE, until
-from .rdb_states import FAR, LIBRARY, fill, loaded, new_engine, portrait, real_in
+from .rdb_states import FAR, LIBRARY, fill, loaded, new_engine, patient, portrait, real_in
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -55,7 +55,7 @@ class Kept:
 
     def told(self) -> dict[str, Any]:
         """INFO persistence."""
-        with redis.Redis(port=self.port) as client:
+        with patient(self.port) as client:
             info: dict[str, Any] = client.info("persistence")
         return info
 
@@ -136,7 +136,7 @@ def test_bgsave_writes_the_file_beside_other_work(kept: Kept) -> None:
     assert told["rdb_last_bgsave_status"] == "ok"
     assert told["rdb_last_bgsave_time_sec"] >= 0
     assert told["rdb_current_bgsave_time_sec"] == -1
-    with redis.Redis(port=kept.port) as client:
+    with patient(kept.port) as client:
         assert client.info("stats")["total_forks"] == 1
 
 
@@ -288,7 +288,7 @@ def test_each_server_loads_the_file_of_the_other_when_it_starts(redis_7_0: Addre
         fill(client)
         first = portrait(server.port)
         client.save()
-    with real_in(folder) as port, redis.Redis(port=port) as client:
+    with real_in(folder) as port, patient(port) as client:
         assert portrait(port) == first
         client.select(3)
         client.set("another", "v")
@@ -663,7 +663,7 @@ def test_beside_an_append_only_file_the_snapshot_is_not_loaded(redis_7_0: Addres
     with started(folder) as server, server.client() as client:
         client.set("k", "v")
         client.save()
-    with real_in(folder, "--appendonly", "yes") as port, redis.Redis(port=port) as client:
+    with real_in(folder, "--appendonly", "yes") as port, patient(port) as client:
         assert client.dbsize() == 0
     shutil.rmtree(folder / "appendonlydir")
     with started(folder, appendonly="yes") as server, server.client() as client:

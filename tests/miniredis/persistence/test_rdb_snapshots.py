@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-import redis
 
 import miniredis
 from conformance.targets import Address
@@ -35,6 +34,7 @@ from .rdb_states import (
     loaded,
     new_engine,
     of_engine,
+    patient,
     portrait,
     real_in,
 )
@@ -68,7 +68,7 @@ def keys(engine: Engine) -> int:
 def filled() -> Engine:
     """An engine with keys of every type and encoding."""
     engine = new_engine()
-    with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:
+    with miniredis.start(engine=engine) as server, patient(server.port) as client:
         fill(client)
     return engine
 
@@ -84,7 +84,7 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 def test_a_real_server_loads_what_miniredis_saved(redis_7_0: Address, seed: int, tmp_path: Path) -> None:
     engine = new_engine()
-    with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:
+    with miniredis.start(engine=engine) as server, patient(server.port) as client:
         fill(client)
         fill_at_random((server.host, server.port), (redis_7_0.host, redis_7_0.port), seed)
         ours = portrait(server.port)
@@ -94,7 +94,7 @@ def test_a_real_server_loads_what_miniredis_saved(redis_7_0: Address, seed: int,
 
 
 def test_miniredis_loads_what_a_real_server_saved(redis_7_0: Address, seed: int, tmp_path: Path) -> None:
-    with real_in(tmp_path) as port, redis.Redis(port=port) as client:
+    with real_in(tmp_path) as port, patient(port) as client:
         fill(client)
         fill_at_random(("127.0.0.1", port), (redis_7_0.host, redis_7_0.port), seed)
         theirs = portrait(port)
@@ -119,7 +119,7 @@ def test_the_tool_of_redis_finds_a_snapshot_good(redis_7_0: Address, filled: Eng
 
 
 def test_both_servers_write_the_same_bytes(redis_7_0: Address, tmp_path: Path) -> None:
-    with real_in(tmp_path, "--rdbcompression", "no") as port, redis.Redis(port=port) as client:
+    with real_in(tmp_path, "--rdbcompression", "no") as port, patient(port) as client:
         client.function_load(LIBRARY)
         client.set("300", 1, pxat=FAR)
         client.select(3)
@@ -141,7 +141,7 @@ def part(data: bytes, first: bytes, last: bytes | None) -> bytes:
 
 
 def test_a_file_of_redis_6_2_is_loaded(older_redis: Path, tmp_path: Path) -> None:
-    with real_at_free_port(older_redis, tmp_path) as (_, port), redis.Redis(port=port) as client:
+    with real_at_free_port(older_redis, tmp_path) as (_, port), patient(port) as client:
         client.hset("h", mapping={"f": "v"})
         client.zadd("z", {"a": 1.5})
         client.rpush("l", *range(1000))
@@ -153,7 +153,7 @@ def test_a_file_of_redis_6_2_is_loaded(older_redis: Path, tmp_path: Path) -> Non
         deadline = client.pttl("k")
     engine = new_engine()
     assert loaded((tmp_path / "dump.rdb").read_bytes(), engine)[:2] == (5, 0)
-    with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:
+    with miniredis.start(engine=engine) as server, patient(server.port) as client:
         assert client.hgetall("h") == {b"f": b"v"}
         assert client.zscore("z", "a") == 1.5
         assert client.lrange("l", 0, -1) == [b"%d" % number for number in range(1000)]
@@ -164,7 +164,7 @@ def test_a_file_of_redis_6_2_is_loaded(older_redis: Path, tmp_path: Path) -> Non
 def test_a_file_of_redis_8_is_loaded() -> None:
     engine = new_engine()
     assert loaded((FOLDER / "redis_8_0.rdb").read_bytes(), engine)[:2] == (12, 0)
-    with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:
+    with miniredis.start(engine=engine) as server, patient(server.port) as client:
         assert client.smembers("set") == {b"a", b"b", b"c", b"7"}
         assert client.scard("large set") == 200
         assert client.get("long") == b"ab" * 300
@@ -199,7 +199,7 @@ def test_expired_keys_are_written_and_dropped_by_who_loads_them(redis_7_0: Addre
     size = (tmp_path / "dump.rdb").stat().st_size
     assert load_file(Disk(), tmp_path / "dump.rdb", other) == Loaded(1, 1, size)
     assert list(other.keyspace.databases[0].values) == [b"stays"]
-    with real_in(tmp_path) as port, redis.Redis(port=port) as client:
+    with real_in(tmp_path) as port, patient(port) as client:
         told = client.info("persistence")
         assert (told["rdb_last_load_keys_loaded"], told["rdb_last_load_keys_expired"]) == (1, 1)
 
@@ -221,7 +221,7 @@ def test_loaded_keys_expire_in_time(filled: Engine) -> None:
     loaded(of_engine(engine), other)
     with (
         miniredis.start(engine=other, clock="held") as server,
-        redis.Redis(port=server.port) as client,
+        patient(server.port) as client,
     ):
         assert client.exists("k")
         server.fast_forward(61)
@@ -302,7 +302,7 @@ def test_a_file_without_a_checksum_is_loaded(redis_7_0: Address, filled: Engine,
     data = of_engine(filled, has_checksum=False)
     assert data.endswith(END + bytes(8))
     (tmp_path / "dump.rdb").write_bytes(data)
-    with real_in(tmp_path) as port, redis.Redis(port=port) as client:
+    with real_in(tmp_path) as port, patient(port) as client:
         assert client.dbsize() == len(filled.keyspace.databases[0])
     assert loaded(data, new_engine()).keys == keys(filled)
     old = b"REDIS0004\x00\x01k\x01v\xff"
@@ -373,7 +373,7 @@ def test_a_damaged_file_with_a_right_checksum_is_loaded_whole_or_not_at_all(file
 def small_engine() -> Engine:
     """A few small keys of each type, so that every other bit has a meaning."""
     engine = new_engine()
-    with miniredis.start(engine=engine) as server, redis.Redis(port=server.port) as client:
+    with miniredis.start(engine=engine) as server, patient(server.port) as client:
         client.function_load(LIBRARY)
         for number in range(3):
             client.set(f"text{number}", "value" * number, pxat=FAR)

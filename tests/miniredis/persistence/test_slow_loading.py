@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import redis
 import trio
 
 import miniredis
@@ -30,7 +29,7 @@ from tests.cases import exhaustive_but
 
 from ...servers import is_loading, start_redis
 from ...waiting import PATIENCE, until
-from .rdb_states import new_engine, of_engine
+from .rdb_states import new_engine, of_engine, patient
 
 pytestmark = pytest.mark.usefixtures("forked")
 
@@ -223,7 +222,7 @@ def test_only_commands_with_the_flag_loading_run(port: int) -> None:
 
 def test_info_tells_how_far_it_is(port: int) -> None:
     def told() -> dict[str, Any]:
-        with redis.Redis(port=port) as client:
+        with patient(port) as client:
             return dict(client.info("persistence"))
 
     until(lambda: told()["loading_loaded_bytes"] > 0)
