@@ -146,6 +146,7 @@ def test_with_everysec_writes_are_refused_until_the_disk_works_again(
         if (machine.kind, operation) != ("redis-server", "sync"):
             until(lambda: not is_refused())
             assert told(client, "aof_last_write_status") == ["ok"]
+        until(lambda: told(client, "aof_buffer_length") == [0], "a kill takes nothing that waits")
     with machine.server(*flags) as (_, client):
         assert elements(client) == answered
 
