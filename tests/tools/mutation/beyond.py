@@ -33,6 +33,7 @@ _THOUSAND: Final = (
     "it takes a thousand waits that are served while others wait, and within the shortest of their times"
 )
 _MODULE: Final = "no document says what COMMAND INFO tells of MQ.POP, which has such keys alone"
+_LACKS: Final = "a server that lacks commands says so, and is not asked about them"
 _PROCESS: Final = "it depends on how much memory the server's process has"
 
 BEYOND: Final = {
@@ -58,6 +59,7 @@ BEYOND: Final = {
     "miniredis/engine/commands/connections/newer_clients.py": _VERSION,
     "miniredis/engine/commands/server/commandlog.py": _VERSION,
     "miniredis/engine/commands/geo/polygons.py": _VERSION,
+    "miniredis/engine/commands/connections/client_filters.py": _VERSION,
 }
 """By file, why the suite is not asked about its mutants."""
 
@@ -71,8 +73,6 @@ BEYOND_FUNCTIONS: Final = {
     ("miniredis/engine/commands/keys/scanning.py", "with_cursor_of_7_4"): _VERSION,
     ("miniredis/engine/commands/streams/info.py", "known_to_6"): _VERSION,
     ("miniredis/engine/commands/streams/reading.py", "before_last"): _VERSION,
-    ("miniredis/engine/commands/connections/client_filters.py", "by_idle_time"): _VERSION,
-    ("miniredis/engine/commands/connections/client_filters.py", "by_database"): _VERSION,
 }
 """The same by file and function."""
 
@@ -173,6 +173,7 @@ BEYOND_LINES: Final = {
         'check_not_in_cluster(session, cluster_errors.not_in_cluster(b"SELECT"))',
     ): _CLUSTER,
     ("miniredis/engine/protocol/requests.py", "lines = len(requests) + 2 * sum(map(len, requests))"): _DISK,
+    ("miniredis/engine/commands/__init__.py", "load(WHEN_ASKED_FOR)"): _LACKS,
     (
         "miniredis/engine/commands/__init__.py",
         "load((*BEFORE_OTHERS, *IN_OTHER_VERSIONS, AFTER_OTHERS))",
