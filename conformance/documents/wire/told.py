@@ -71,7 +71,7 @@ ALIKE: Final = (
     ("CONFIG", "SET", "latency-monitor-threshold", "90"), ("DEBUG", "SLEEP", "0.1"),
     ("CONFIG", "SET", "latency-monitor-threshold", "0"), ("LATENCY", "LATEST"),
     ("LATENCY", "HISTORY", "command"), ("LATENCY", "GRAPH", "command"), ("LATENCY", "RESET", "command"),
-    ("CONFIG", "SET", "slowlog-log-slower-than", "0"), ("CONFIG", "SET", "masteruser", "requirepass", "masterauth", "secret"), ("AUTH", "ann", "secret"),
+    ("CONFIG", "SET", "slowlog-log-slower-than", "0"), ("CONFIG", "SET", "cluster-announce-hostname", "requirepass", "masterauth", "secret"), ("AUTH", "ann", "secret"),
     ("ACL", "SETUSER", "ann", "on", ">secret"), ("ACL", "GETUSER", "none"), ("ACL", "DELUSER", "none", "ann"),
     ("HELLO", "3", "AUTH", "ann", "secret"), ("AUTH", "ann", "wrong"), ("ACL", "LOG"), ("ACL", "LOG", "RESET"), ("SET", "k", "v" * 200), ("RPUSH", "l", *"abcdefghijklmnopqrstuvwxyzabcdefghi"),
     ("SLOWLOG", "GET", "11"), ("SLOWLOG", "GET", "1"), ("SLOWLOG", "GET"), ("SLOWLOG", "RESET"), ("SLOWLOG", "LEN"), ("SLOWLOG", "GET", "-1"),
