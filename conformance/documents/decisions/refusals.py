@@ -257,25 +257,29 @@ def a_role_is_freed_where_memory_is_full(env: Environment) -> None:
 
 
 @check("decided.refused")
-def a_role_that_was_taken_over_is_not_freed_where_memory_is_full(env: Environment) -> None:
-    """By another client, between the transaction that is refused and the script."""
-    if env.flavour == "plain":
-        return
-    refuse = first_transaction(full_memory)
+def a_role_that_changed_is_not_freed_where_memory_is_full(env: Environment) -> None:
+    """Another client takes it over, or gives it back, between the transaction that is refused and the script."""
+    for is_given_back in () if env.flavour == "plain" else (False, True):
+        refuse = first_transaction(full_memory)
 
-    def refuse_or_take(message: bytes) -> bytes | None:
-        if b"EVAL" in message:
-            env.redis.set(env.queue_key(":producer"), "another")
-        return refuse(message)
+        def change(message: bytes, refuse: Any = refuse, is_given_back: bool = is_given_back) -> bytes | None:
+            if b"EVAL" in message and is_given_back:
+                env.redis.lpush(env.queue_key(PRODUCER), "0")
+            elif b"EVAL" in message:
+                env.redis.set(env.queue_key(":producer"), "another")
+            answer: bytes | None = refuse(message)
+            return answer
 
-    queue: Any
-    queue, gate = env.gated()
-    queue.create()
-    take(env, "producer", b"other")
-    gate.arm(1, *[Instead(refuse_or_take)] * 9)
-    left = ("did not free the producer role: its holder changed during the repair",)
-    expect(queue.repair(force=True).left, left, "what a repair leaves")
-    expect(length(env, PRODUCER), 0, "elements of the producer role")
+        queue: Any
+        queue, gate = env.gated()
+        queue.create()
+        take(env, "producer", b"other")
+        gate.arm(1, *[Instead(change)] * 9)
+        left = ("did not free the producer role: its holder changed during the repair",)
+        expect(queue.repair(force=True).left, left, "what a repair leaves")
+        expect(length(env, PRODUCER), int(is_given_back), "elements of the producer role")
+        queue.repair(force=True)
+        queue.delete()
 
 
 @check("decided.refused")
