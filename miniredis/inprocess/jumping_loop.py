@@ -38,7 +38,7 @@ class JumpingSelector(selectors.DefaultSelector):
             return super().select(0)
         if ready := super().select(self._threshold):
             return ready
-        waits = [] if timeout is None else [math.ceil(timeout * 1_000_000)]
+        waits = [] if timeout is None else [math.ceil(round(timeout * 1_000_000, 3))]  # floats are inexact
         with self._runner.lock:
             due = self._runner.engine.next_deadline() if self._runner.is_open else None
             if due is not None:
@@ -59,9 +59,9 @@ class JumpingLoop(asyncio.SelectorEventLoop):
     """See ``Server.new_event_loop``."""
 
     def __init__(self, server: Server, runner: TickRunner, threshold: float) -> None:
-        self._clock = runner.clock
+        self._clock, self._begin = runner.clock, runner.clock.now().monotonic
         super().__init__(JumpingSelector(server, runner, threshold))
 
     def time(self) -> float:
-        """The seconds of the server's monotonic clock."""
-        return self._clock.now().monotonic / 1_000_000
+        """The seconds that have passed by the server's clock; floats have the fractions of small numbers."""
+        return (self._clock.now().monotonic - self._begin) / 1_000_000
