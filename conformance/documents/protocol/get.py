@@ -115,6 +115,16 @@ def refills(env: Environment) -> None:
     expect(length(env, ":not_full"), 1, "elements of not_full after another")
 
 
+@check("get.refills")
+def refills_after_a_wait_without_a_bound(env: Environment) -> None:
+    queue = env.created()
+    env.redis.delete(env.queue_key(":not_full"))
+    got = env.start_blocked(queue.get)
+    env.redis.lpush(env.queue_key(), "v")
+    got.finish("get when there is a value")
+    expect(length(env, ":not_full"), 1, "elements of not_full, which another client had emptied")
+
+
 @both("get.wakes-producer", "Get")
 def wakes_producer(env: Environment) -> None:
     """A Put that waits for room goes on when a Get made some."""

@@ -73,6 +73,7 @@ BEYOND_FUNCTIONS: Final = {
     ("miniredis/engine/commands/keys/scanning.py", "with_cursor_of_7_4"): _VERSION,
     ("miniredis/engine/commands/streams/info.py", "known_to_6"): _VERSION,
     ("miniredis/engine/commands/streams/reading.py", "before_last"): _VERSION,
+    ("miniredis/engine/commands/streams/reading.py", "from_the_last"): _VERSION,
 }
 """The same by file and function."""
 
