@@ -283,6 +283,8 @@ EQUIVALENT: Final = (
     Equivalent(HEALING, "if is_lost or (not deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b\"\"))):", ("if is_lost or ( deadline.waits and (yield from _was_suspect(ctx.keys.suspect_token, b\"\"))):",), _SOONER),
     Equivalent(FREE, "if redis.call('LLEN', free) > 0 or (redis.call('GET', holder) or '') ~= ARGV[2] then return false end", ("if redis.call('EXISTS', free) > 0 or (redis.call('GET', holder) or '') ~= ARGV[2] then return false end",), "a list that is there is not empty"),
     Equivalent("miniredis/engine/commands/sets/sets.py", "FEW_STAY: Final = 5", ("FEW_STAY: Final = 4", "FEW_STAY: Final = 6"), "either way the members are drawn at random"),
+    Equivalent("miniredis/engine/commands/sorted_sets/samples.py", "if count >= 0:", ("if count > 0:",), "no members are drawn either way"),
+    Equivalent(FREE, "if bytes > most_bytes and popped > 0 then return return_all_but(at - 1, some) end", ("if bytes >= most_bytes and popped > 0 then return return_all_but(at - 1, some) end",), _BATCH),
     Equivalent(RELIABLE_LUA, "local moved, bytes, count = 0, 0, 1", ("local moved, bytes, count = 0, 1, 1", "local moved, bytes, count = 0, 0, 2"), _BATCH),
     Equivalent(STREAM, 'rest = ((b"XPENDING", keys.queue, name, each, each, 1) for each in ids for name, _ in others)', ('rest = ((b"XPENDING", keys.queue, name, each, each, 2) for each in ids for name, _ in others)',), "a range from an id to itself has one message"),
     Equivalent("miniredis/engine/commands/connections/tracking.py", "for at, prefix in enumerate(given[: first + 1]):", ("for at, prefix in enumerate(given[: first + 2]):",), "the first ends the loop by an error"),
