@@ -22,7 +22,7 @@ USUAL: Final = {"wire": 1.2, "histories": 1.4, "decisions": 0.4}
 BRIEF: Final = 0.03
 """Seconds that any other clause takes."""
 
-FIRST: Final = 1.0
+FIRST: Final = 0.5
 """Seconds until it is first told how far it is, where there is no terminal."""
 
 MOST: Final = 5
