@@ -259,10 +259,12 @@ class Deadline:
     Attributes:
         context: Its clock is read.
         at: When the time is over; None if there is none.
+        slices: How many of the context's slices a single wait lasts at most.
     """
 
     context: HasClock
     at: float | None
+    slices: int = 1
 
     @classmethod
     def of(cls, context: HasClock, block: bool = True, timeout: float | None = None) -> Deadline:
@@ -305,7 +307,7 @@ class Deadline:
             return
         clock = self.context.clock
         while (left := self.at - clock()) > SHORTEST_WAIT:
-            seconds = min(left, self.context.slice, most())
+            seconds = min(left, self.slices * self.context.slice, most())
             end = clock() + seconds
             if not (yield seconds):
                 self.at -= max(end - clock(), 0.0)

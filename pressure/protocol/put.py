@@ -19,7 +19,6 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pressure.errors import PressureError, ServerReplyError
 from pressure.keys import Keys
@@ -233,7 +232,7 @@ def close(ctx: Context, deadline: Deadline) -> Operation[None]:
     hold = Hold(PRODUCER, *(yield NewHold()))
     hold.closes = True
     # Producers that wait for the role begin anew after a slice, and then this client has waited longest.
-    deadline = Deadline(replace(ctx, slice=3 * ctx.slice), deadline.at)
+    deadline.slices = 3
     if ctx.server.scripts and (yield from holding(ctx, hold, scripts.close(ctx, hold, deadline))):
         return
     yield from holding(ctx, hold, _close_as_producer(ctx, hold, deadline))

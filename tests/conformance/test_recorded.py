@@ -78,4 +78,4 @@ def test_a_failure_names_the_conversation_and_shows_it(monkeypatch: pytest.Monke
 def test_a_server_of_somebody_else_is_not_emptied(embedded_server: Address) -> None:
     (outcome,) = judge(Address(embedded_server.url, "somebody else's"), [CLAUSES["recorded.lists"]])
     assert outcome.verdict == "not asked"
-    assert "only servers that this command has started may be emptied" in outcome.reason
+    assert "a server that may be emptied is given as redis://HOST:PORT#may-be-emptied" in outcome.reason

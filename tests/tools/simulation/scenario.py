@@ -29,6 +29,7 @@ class Tries:
 
     slice: float
     left: int | None = None
+    slices: int = 1
 
     @property
     def waits(self) -> bool:
@@ -40,7 +41,7 @@ class Tries:
         while self.waits:
             if self.left is not None:
                 self.left -= 1
-            yield self.slice
+            yield self.slices * self.slice
         yield 0.0
 
 
