@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..declarations.registry import instead_of
 from ..numbers.doubles import read_double
-from ..rdb.payload import encode_payload
-from ..rdb.value_types import TYPES
 from ..values.expiring_hashes import EXPIRING, ValkeyHash
 from ..values.geohash import Point, cell_at
 from ..values.stream_nodes import LAST_ID, id_text
@@ -279,10 +277,12 @@ def told_by_itself(_done: Done) -> Iterable[list[bytes]]:
 
 def as_restores(keyspace: Keyspace) -> Iterator[tuple[int, list[bytes]]]:
     """RESTORE of each key, with the number of its database."""
+    from ..rdb.payload import dump  # few programs replace all keys at once
+
     for db in keyspace.databases:
         for key, value in db.values.items():
-            payload = encode_payload(TYPES[type(value)].dump(value))
-            yield db.index, [b"RESTORE", key, b"%d" % db.deadlines.get(key, 0), payload, b"ABSTTL"]
+            deadline = b"%d" % db.deadlines.get(key, 0)
+            yield db.index, [b"RESTORE", key, deadline, dump(value), b"ABSTTL"]
 
 
 # Places

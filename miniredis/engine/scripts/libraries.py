@@ -1,4 +1,4 @@
-"""Libraries of functions: loading, deleting, dumping and restoring them.
+"""Libraries of functions: loading, deleting and restoring them.
 
 Names of functions ignore case, names of libraries do not.
 """
@@ -9,12 +9,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..protocol.requests import split_arguments
-from ..rdb.kinds import LIBRARY
-from ..rdb.payload import BadDataError, BadPayloadError, decode_payload, encode_payload
-from ..rdb.reader import Reader, string
 from . import script_errors
 from .script_flags import check_flags
 from .script_interfaces import Interpreter, LibraryError, Registered
@@ -195,19 +191,15 @@ class Libraries:
         self._shelf = LibrarySet()
         self._interpreter = None
 
-    def dump(self) -> bytes:
-        """All libraries, as the payload of FUNCTION DUMP."""
-        return encode_payload(b"".join(bytes([LIBRARY]) + string(library.code) for library in self.libraries))
-
-    def restore(self, payload: bytes, policy: bytes) -> None:
-        """Loads the libraries of a payload of ``dump``, all or none; raises ``CommandError``.
+    def restore(self, codes: Iterable[bytes], policy: bytes) -> None:
+        """Loads libraries, all or none; raises ``CommandError``.
 
         Args:
-            payload: the bytes.
+            codes: of each library.
             policy: one of ``POLICIES``.
         """
         incoming = LibrarySet()
-        for code in read_payload(payload):
+        for code in codes:
             incoming.add(self._read(code, incoming, replace=False))
         shelf = LibrarySet(None if policy == b"FLUSH" else self._shelf)
         for library in incoming.libraries.values():
@@ -240,25 +232,6 @@ class Incoming:
     def flush(self) -> None:
         """Deletes all of them."""
         self.shelf = LibrarySet()
-
-
-def read_payload(payload: bytes) -> Iterable[bytes]:
-    """The code of the libraries in a payload; raises ``CommandError`` if it contains anything else."""
-    try:
-        reader = decode_payload(payload)
-    except BadPayloadError:
-        raise CommandError(errors.BAD_PAYLOAD) from None
-    while not reader.is_over:
-        yield read_code(reader)
-
-
-def read_code(reader: Reader) -> bytes:
-    if reader.byte() != LIBRARY:
-        raise CommandError(script_errors.NOT_A_LIBRARY)
-    try:
-        return reader.string()
-    except BadDataError:
-        raise CommandError(script_errors.NO_LIBRARY_CODE) from None
 
 
 def read_metadata(code: bytes) -> tuple[bytes, bytes, bytes]:

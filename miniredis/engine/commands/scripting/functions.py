@@ -14,6 +14,7 @@ from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply, Set, status
 from ...scripts import script_errors
 from ...scripts.libraries import POLICIES, Library
+from ...scripts.library_payloads import codes_in, payload_of
 from .scripting import ANY_KEYS, READ_KEYS, RUNS, RUNS_READING
 
 EVERY_SHARD: Final = "request_policy:all_shards response_policy:all_succeeded"
@@ -164,7 +165,7 @@ def described(library: Library, *, with_code: bool) -> Map:
 @command("FUNCTION DUMP", 2, "noscript", acl="scripting", since="7.0.0")
 def function_dump(session: Session, args: list[bytes]) -> Reply:
     """Returns all libraries in the binary format that FUNCTION RESTORE accepts."""
-    return session.engine.libraries.dump()
+    return payload_of(library.code for library in session.engine.libraries.libraries)
 
 
 @command(
@@ -183,7 +184,7 @@ def function_restore(session: Session, args: list[bytes]) -> Reply:
     policy = args[3].upper() if len(args) == 4 else b"APPEND"
     if policy not in POLICIES:
         raise CommandError(script_errors.RESTORE_POLICY)
-    session.engine.libraries.restore(args[2], policy)
+    session.engine.libraries.restore(codes_in(args[2]), policy)
     session.engine.keyspace.changes += 1
     return OK
 
