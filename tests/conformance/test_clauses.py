@@ -134,10 +134,11 @@ AT_TIMES = {**USUAL, "trio": "real_server"}
 """The exhaustive run has each flavour on one server."""
 
 ONCE = {
-    **dict.fromkeys(["queue", "reliable", "backup", "ring"], "aio"),
-    **dict.fromkeys(["decided", "decided, list-move, our-client", "get"], "plain"),
+    **dict.fromkeys(["queue", "backup", "ring"], "aio"),
+    "get": "plain",
+    **dict.fromkeys(["reliable", "decided", "decided, list-move, our-client"], "sync"),
 }
-"""The groups that take longest are in the default run with one of these."""
+"""The groups that take longest are in the default run with one of the flavours."""
 
 FLAVOURED = [
     pytest.param(group, flavour, server, marks=pytest.mark.slow)

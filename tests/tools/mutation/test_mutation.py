@@ -172,6 +172,7 @@ def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_differ
     assert (ROOT / file).read_text() == same.source()
 
 
+@pytest.mark.exhaustive  # the same machine, with another judge, which takes seconds
 def test_the_tests_convict_a_mutant(benches: Benches) -> None:
     file = "miniredis/engine/glob.py"
     made = next(
