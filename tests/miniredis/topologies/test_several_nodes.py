@@ -154,6 +154,7 @@ def test_a_node_leaves_the_others_and_comes_back(ours: Nodes, real: Nodes) -> No
             until(lambda nodes=nodes: all(knows_six(nodes, number) for number in range(6)), "do all know all")  # type: ignore[misc]
             until(lambda nodes=nodes: nodes.ask(5, "CLUSTER REPLICATE $2") == b"+OK\r\n")  # type: ignore[misc]
             until(lambda nodes=nodes: b"<node-5> slave" in told_by(nodes, 0), "do they know whose replica")  # type: ignore[misc]
+            until(lambda nodes=nodes: told_by(nodes, 5).count(b"slave <node-") == 3, "all replicas known")  # type: ignore[misc]
             until(lambda nodes=nodes: b"link_status:up" in nodes.ask(5, "INFO replication"))  # type: ignore[misc]
             until(lambda nodes=nodes: nodes.ask(5, "DBSIZE") == b":1\r\n")  # type: ignore[misc]
         compare("0: CLUSTER NODES\n5: CLUSTER NODES\n5: GET {foo}\n", ours, real)
