@@ -90,7 +90,7 @@ CLIENTS: Final = (
         "forgets a key when it deletes",
         "pressure/protocol/lifecycle.py",
         'unless_created(ctx, ((b"DEL", *ctx.keys.deleted),))',
-        'unless_created(ctx, ((b"DEL", *ctx.keys.deleted[:-6]),))',
+        'unless_created(ctx, ((b"DEL", *ctx.keys.deleted[:-7]),))',
         ("delete.leaves-nothing",),
     ),
     Mutant(
