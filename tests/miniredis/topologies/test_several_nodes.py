@@ -231,18 +231,18 @@ def test_nodes_answer_as_real_ones_when_one_has_died_and_when_its_replica_takes_
 
 def seen_dead(nodes: Nodes) -> bool:
     return all(
-        b"state:fail" in nodes.ask(number, "CLUSTER INFO")
-        and b"master,fail," in nodes.ask(number, "CLUSTER NODES")
-        for number in range(1, 6)
+        are_told(nodes, number, b"state:fail", b"master,fail,", b" disconnected") for number in range(1, 6)
     )
 
 
 def seen_replaced(nodes: Nodes) -> bool:
-    return all(
-        b"state:ok" in nodes.ask(number, "CLUSTER INFO")
-        and b"disconnected\n" in nodes.ask(number, "CLUSTER NODES")
-        for number in range(1, 6)
-    )
+    return all(are_told(nodes, number, b"state:ok", b" disconnected\n") for number in range(1, 6))
+
+
+def are_told(nodes: Nodes, number: int, *words: bytes) -> bool:
+    """Whether a node tells all this of its cluster and its nodes."""
+    told = nodes.ask(number, "CLUSTER INFO") + nodes.ask(number, "CLUSTER NODES")
+    return all(word in told for word in words)
 
 
 AFTER_A_FAILOVER = """
