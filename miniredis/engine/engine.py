@@ -201,16 +201,16 @@ class Engine:
         elif not session.flags & CLOSING:
             take_in(session, data)
 
-    def receive_and_leave_scripts(self, session: Session, data: bytes, now: Instant) -> None:
-        """The same, on any thread; ``run_left`` must follow on the client's if a script was left to that."""
+    def receive_and_defer_scripts(self, session: Session, data: bytes, now: Instant) -> None:
+        """The same, on any thread; ``run_deferred`` must follow on the client's if a script was deferred."""
         self.scripts.only_quick = True
         try:
             self.receive(session, data, now)
         finally:
             self.scripts.only_quick = False
 
-    def run_left(self, session: Session, _: bytes, now: Instant) -> None:
-        """Runs what was left of a client's requests because of a script."""
+    def run_deferred(self, session: Session, _: bytes, now: Instant) -> None:
+        """Runs a client's requests from the one that was deferred."""
         self.advance(now)
         self.scripts.deferred.discard(session)
         if session.waiter is not None:

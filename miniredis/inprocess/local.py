@@ -178,9 +178,9 @@ class LocalClient:
 
     def _receive(self, data: bytes) -> None:
         runner, engine, session = self._runner, self._engine, self._session
-        runner.share_tick(engine.receive, session, data, engine.receive_and_leave_scripts)
+        runner.share_tick(engine.receive, session, data, engine.receive_and_defer_scripts)
         if session in engine.scripts.deferred:
-            runner.tick(engine.run_left, session, b"")
+            runner.tick(engine.run_deferred, session, b"")
 
 
 class WeakOutlet:

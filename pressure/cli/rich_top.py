@@ -13,9 +13,10 @@ from rich.text import Text
 from pressure.cli.rates import HEAD, Row, Show, cells
 
 _RIGHT: Final = {"PUT/s", "GET/s"}
-#: What a narrow terminal cuts off first, and how much it leaves of a long name.
-_CUT_OFF: Final = {"PRODUCER", "CONSUMER"}
-_NAME: Final = 32
+#: What a narrow terminal cuts off first.
+_CUT_OFF_FIRST: Final = {"PRODUCER", "CONSUMER"}
+#: How many characters of another column it leaves at least, if there are so many.
+_LEFT: Final = 32
 _STYLES: Final = {"gone": "red", "waiting": "yellow", "working": "green", "free": "dim"}
 
 
@@ -30,8 +31,8 @@ def view(rows: Sequence[Row]) -> Table:
     """The rows as a coloured table."""
     table = Table(box=None, expand=True, caption="press q to leave")
     for at, title in enumerate(HEAD):
-        widest = max(len(title), *(len(cells(row)[at]) for row in rows))
-        least = None if title in _CUT_OFF else min(widest, _NAME)
+        widest = max([len(title), *(len(cells(row)[at]) for row in rows)])
+        least = None if title in _CUT_OFF_FIRST else min(widest, _LEFT)
         table.add_column(title, justify="right" if title in _RIGHT else "left", no_wrap=True, min_width=least)
     for row in rows:
         *words, producer, consumer = cells(row)

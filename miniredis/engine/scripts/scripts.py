@@ -142,7 +142,7 @@ class Scripts:
         running: the script that is running.
         must_end: whether the server is stopping, so that scripts must end.
         only_quick: whether a script that was not quick the last time is left to its client's thread.
-        deferred: the clients to whose threads one was left.
+        deferred: the clients whose threads have one to run.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -236,7 +236,7 @@ class Scripts:
             self.end()
 
     def defer(self, client: Session, request: list[bytes]) -> bool:
-        """Holds a request up if it may run a script that is not quick; returns whether it did."""
+        """Postpones a request if it may run a script that is not quick; returns whether it did."""
         if self._is_quick(client, request):
             return False
         client.postpone(request)

@@ -237,8 +237,8 @@ def test_a_client_whose_script_waits_for_its_turn_is_not_unblocked() -> None:
     world = World()
     client, other = world.client(), world.client()
     request = b"EVAL 'return 1' 0\r\n"
-    world.engine.receive_and_leave_scripts(client, request, world.now)  # as a thread that ticks for others
+    world.engine.receive_and_defer_scripts(client, request, world.now)  # as a thread that ticks for others
     assert world.ask(other, f"CLIENT UNBLOCK {client.id} ERROR") == b":0\r\n"
-    world.engine.run_left(client, b"", world.now)
+    world.engine.run_deferred(client, b"", world.now)
     replies = world.ask(client, "PING").splitlines()  # this engine runs no scripts
     assert [each.split(maxsplit=1)[0] for each in replies] == [b"-ERR", b"+PONG"]

@@ -339,7 +339,7 @@ def test_a_client_that_is_gone_has_left_no_script(
     (session,) = (each for each in engine.sessions.values() if each.id == clients[0].client_id())
     with server._runner.lock:
         now = server._runner.clock.now()
-        engine.receive_and_leave_scripts(session, b"*3\r\n$4\r\nEVAL\r\n$1\r\n1\r\n$1\r\n0\r\n", now)
+        engine.receive_and_defer_scripts(session, b"*3\r\n$4\r\nEVAL\r\n$1\r\n1\r\n$1\r\n0\r\n", now)
         assert engine.scripts.deferred == {session}
         server._runner.disconnect(session, now)
     assert not engine.scripts.deferred

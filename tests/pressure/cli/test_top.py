@@ -187,13 +187,30 @@ def test_a_key_ends_top_on_a_terminal(
     putting.result()
 
 
-def test_a_queue_name_with_rich_markup_is_shown_unchanged() -> None:
-    rich = pytest.importorskip("rich.console")
+def shown(*rows: Row, width: int) -> str:
+    """The live view of some queues on a terminal."""
+    rich = pytest.importorskip("rich.console", reason="the live view needs the extra 'terminal'")
     from pressure.cli.rich_top import view
 
-    console = rich.Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console = rich.Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with console.file:
-        console.print(
-            view([Row(report(queue=b"[bold]x"), 1.0, None, Activity("gone", ME), Activity("free"))])
-        )
-    assert "[bold]x" in console.export_text()
+        console.print(view(rows))
+    return str(console.export_text())
+
+
+def test_a_queue_name_with_rich_markup_is_shown_unchanged() -> None:
+    row = Row(report(queue=b"[bold]x"), 1.0, None, Activity("gone", ME), Activity("free"))
+    assert "[bold]x" in shown(row, width=120)
+
+
+def test_a_narrow_terminal_cuts_off_the_holders_and_not_the_name_of_the_queue() -> None:
+    name = "a-queue-with-a-long-name"
+    row = Row(report(queue=name.encode()), 1.0, None, Activity("gone", ME), Activity("gone", ME))
+    told = shown(row, width=90)
+    assert name in told
+    assert "PUT/s" in told
+    assert "\N{HORIZONTAL ELLIPSIS}" in told
+
+
+def test_a_server_without_queues_has_a_view() -> None:
+    assert "QUEUE" in shown(width=120)

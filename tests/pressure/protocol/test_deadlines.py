@@ -61,6 +61,21 @@ def test_a_wait_that_the_server_has_ended_is_over_whatever_our_clock_says() -> N
     assert (seconds, play.sent[0]) == ([1.0, 0.5], "RPOP :consumer_free")
 
 
+def test_a_client_that_closes_waits_longer_than_a_producer_and_says_that_it_waits() -> None:
+    """So it has waited longest when a producer gives the role back, which begins its own wait anew each second."""
+    ctx = replace(context(), heal=False)
+    play = Play(protocol.close(ctx, Deadline.of(ctx, True, 4.0))).reply(*pop(NULL))
+    seconds: list[float] = []
+    while not play.sent[0].startswith("RPOP"):
+        assert play.sent[0].startswith("SET :closing ")
+        assert play.sent[0].endswith(" PX 5000")
+        play.reply(OK)
+        assert isinstance(play.step, Wait)
+        seconds.append(play.step.seconds)
+        play.reply(*pop(NULL))
+    assert seconds == [3.0, 1.0]
+
+
 @pytest.mark.parametrize("timeout", [0.0, 0.0004, 0.004])
 def test_a_wait_is_never_rounded_to_0(timeout: float) -> None:
     ctx = replace(context(), heal=False)
