@@ -266,9 +266,11 @@ def _lists(seen: _Keys, producer: RoleState, consumer: RoleState) -> Iterator[st
         yield f"{seen.unacked} {what} unacknowledged, and no client consumes; repair puts {them} back"
     if producer.taken:
         return
-    room = seen.limit == 0 or (seen.limit is not None and seen.length + seen.unacked < seen.limit)
-    if room and not seen.tokens:
+    full = bool(seen.limit) and seen.length + seen.unacked >= (seen.limit or 0)
+    if seen.limit is not None and not full and not seen.tokens:
         yield "the queue has room, but the token in :not_full that says so is missing; repair restores it"
+    if full and seen.tokens:
+        yield "the queue is full, but a token in :not_full says that it has room; repair removes it"
     counts = seen.counts
     for what, count in seen.malformed:
         yield f"{not_a_number(f'counter of {what}', count)}; repair recounts it"

@@ -6,6 +6,7 @@ it is three:
     2. Write the hold's id, read ``:closed``, put back what a dead consumer received, pop a value, read bound
        and length.
     3. Refill the token if there is room, count, give the role back: one transaction.
+``get_many`` takes its other values in one more.
 
 Rules:
     - A value once popped is returned, whatever is found or refused after it.
@@ -89,18 +90,19 @@ def _still_ours(ctx: Context, hold: Hold) -> Operation[bool]:
 
 def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[Popped]:
     keys = ctx.keys
-    asked = ctx.server.sizes.bounded(most)
-    count = (asked,) if most > 1 else ()
-    orphan: Command = (b"LMOVE", keys.unacked, keys.queue, b"RIGHT", b"RIGHT")  # the first of a dead consumer
-    pop: Command = (b"RPOP", keys.queue, *count)
-    work: tuple[Command, ...] = ((b"EXISTS", keys.closed), orphan, pop, *look_at_size(ctx))
+    work: tuple[Command, ...] = (
+        (b"EXISTS", keys.closed),
+        _orphan(ctx),
+        (b"RPOP", keys.queue),
+        *look_at_size(ctx),
+    )
     replies = yield from take(ctx, hold, deadline, work, is_ours(ctx, hold))
-    _, closed, _, found, bound, length, _, holder = replies
+    _, closed, orphan, value, bound, length, _, holder = replies
     hold.held = holder == hold.expected or isinstance(holder, ServerReplyError)
-    if values := _values(found):
-        ctx.server.sizes.note(values)
-        popped = Popped(values, bound, length)
-        return (yield from _pop_more(ctx, hold, popped, most)) if len(values) == asked < most else popped
+    if isinstance(value, bytes):
+        ctx.server.sizes.note((value,))
+        popped = Popped((value,), bound, length)
+        return (yield from _pop_more(ctx, hold, popped, most, orphans=isinstance(orphan, bytes)))
     check(replies)
     if bound is None:
         raise does_not_exist(ctx)
@@ -113,14 +115,26 @@ def _pop(ctx: Context, hold: Hold, deadline: Deadline, most: int) -> Operation[P
     return (yield from _pop_more(ctx, hold, popped, most))
 
 
-def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[Popped]:
-    """The popped values and more of them, up to the limits in ``sizes``, while this hold has the role."""
+def _orphan(ctx: Context) -> Command:
+    """The command that puts back the oldest message of a dead consumer."""
+    return (b"LMOVE", ctx.keys.unacked, ctx.keys.queue, b"RIGHT", b"RIGHT")
+
+
+def _pop_more(
+    ctx: Context, hold: Hold, popped: Popped, most: int, *, orphans: bool = False
+) -> Operation[Popped]:
+    """The popped values and more of them, up to the limits in ``sizes``, while this hold has the role.
+
+    While there are ``orphans``, each is put back and taken alone: they are older than what is in the queue.
+    """
     sizes = ctx.server.sizes
     while hold.held:
         asked = sizes.bounded(most - len(popped.values), popped.size)
         if asked == 0:
             break
-        work: tuple[Command, ...] = ((b"RPOP", ctx.keys.queue, asked), *look_at_size(ctx))
+        back = (_orphan(ctx),) if orphans else ()
+        asked = 1 if orphans else asked
+        work: tuple[Command, ...] = (*back, (b"RPOP", ctx.keys.queue, asked), *look_at_size(ctx))
         try:
             done = yield from with_taken(popped.values, keep_role(ctx, hold, work))
         except ServerReplyError:  # more is refused; what was popped is returned
@@ -128,20 +142,14 @@ def _pop_more(ctx: Context, hold: Hold, popped: Popped, most: int) -> Operation[
         if done is None:
             hold.held = False
             break
-        found, bound, length = done
-        more = _values(found)
+        orphan, found, bound, length = done if orphans else (None, *done)
+        orphans = isinstance(orphan, bytes)
+        more = tuple(found) if isinstance(found, list) else ()
         sizes.note(more)
         popped = Popped((*popped.values, *more), bound, length)
         if len(more) < asked:
             break
     return popped
-
-
-def _values(found: Reply) -> tuple[bytes, ...]:
-    """The values in the reply to a pop, with a count or without."""
-    if isinstance(found, list):
-        return tuple(found)
-    return (found,) if isinstance(found, bytes) else ()
 
 
 def _finish(ctx: Context, hold: Hold, popped: Popped) -> Operation[None]:

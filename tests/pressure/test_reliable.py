@@ -118,10 +118,13 @@ def test_an_acknowledgement_spares_the_message_that_a_fenced_consumer_was_waitin
 def test_a_get_takes_what_a_dead_consumer_has_received_first(
     queue: Queue, raw: redis.Redis, most: int
 ) -> None:
+    """Or several: the messages for which fenced consumers were still waiting."""
     queue.create()
-    queue.put_many([b"1", b"2"])
-    raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
-    assert (queue.get_many(2) if most else [queue.get(), queue.get()]) == [b"1", b"2"]
+    values = [b"1", b"2", b"3", b"4"]
+    queue.put_many(values)
+    for _ in range(2):
+        raw.lmove(JOBS, f"{JOBS}:unacked", "RIGHT", "LEFT")
+    assert (queue.get_many(4) if most else [queue.get() for _ in values]) == values
     invariant(raw)
 
 
