@@ -167,7 +167,6 @@ EQUIVALENT: Final = (
     Equivalent(KIND_CHECK, "return", ("pass",), "it is only asked again what is known"),
     Equivalent(KIND_CHECK, "if kind_check is None or kind_check.is_known:", ("if kind_check is None and kind_check.is_known:",), "a queue of a kind has a check; it is only asked again what is known"),
     Equivalent(RING, "scripts: bool = True,", ("scripts: bool = False,",), "with scripts or without, the same is done"),
-    Equivalent(GET, "count = (asked,) if most > 1 else ()", ("count = (asked,) if most > 0 else ()",), "one value is read from a list of one, too"),
     Equivalent(LIFECYCLE, '''return QueueAlreadyExistsError(
             f"queue {keys} already exists; with exist_ok, create accepts it if its bound is the same"
         )''', ("pass",), "the error is the same, with another text"),
