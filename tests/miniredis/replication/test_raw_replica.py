@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import miniredis
+from miniredis.engine import Instant, Session
 from miniredis.engine.rdb.strings import string_or_integer
+from miniredis.network.connection import ClientConnection
 from tests.servers import find_redis_7_0, start_redis
 from tests.waiting import until
 
@@ -179,6 +181,25 @@ def test_the_stream_has_what_commands_did(replica: RawReplica, client: Any) -> N
         b"SELECT 0",
         b"FUNCTION FLUSH", b"FLUSHALL ASYNC", b"FLUSHDB", b"SWAPDB 0 1",
     ]  # fmt: skip
+
+
+def test_a_replica_is_sent_a_write_before_the_client_is_sent_its_reply(
+    held: miniredis.EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent_to: list[Session] = []
+
+    def noted(connection: ClientConnection, now: Instant, flush: Any = ClientConnection.flush) -> None:
+        sent_to.append(connection._session)
+        flush(connection, now)
+
+    replica = RawReplica((held.host, held.port))
+    replica.synchronize()
+    with connect((held.host, held.port)) as client:
+        client.ping()
+        monkeypatch.setattr(ClientConnection, "flush", noted)
+        client.set("k", "v")
+        assert [session.replica is not None for session in sent_to] == [True, False]
+    replica.close()
 
 
 def test_a_second_replica_has_the_database_named_to_all(
