@@ -152,9 +152,10 @@ class Server(Handle, Inspected):
             raise RuntimeError(HAS_STOPPED) from None
 
     def _advance(self, microseconds: int) -> None:
-        for loop in self._runner.loops:
-            loop.read_arrived()
-        self._runner.advance(microseconds)
+        with self._runner.looked_into():
+            for loop in self._runner.loops:
+                loop.read_arrived()
+            self._runner.advance(microseconds)
 
     async def serve_stream(self, stream: trio.abc.Stream) -> None:
         """Serves one more client over a Trio stream; returns when either side closes the connection.

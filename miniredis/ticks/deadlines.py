@@ -56,13 +56,15 @@ class Alarm:
 def advance_together(clock: Clock, runners: Sequence[TickRunner], microseconds: int) -> None:
     """Moves the clock of some servers forward, which have one lock, and holds that.
 
-    What falls due on the way happens in order. The last moment is settled by the caller.
+    What falls due on the way happens in order. The last moment is settled by the caller. A server that stops
+    on the way, because its disk fails, settles nothing more.
     """
     end = clock.now().monotonic + microseconds
     while True:
         for runner in runners:
             runner.settle(clock.now())
-        due = min((due for each in runners if (due := each.engine.next_deadline()) is not None), default=None)
+        running = [each.engine for each in runners if each.is_open]
+        due = min((due for each in running if (due := each.next_deadline()) is not None), default=None)
         if due is None or due > end:
             break
         clock.advance(max(due - clock.now().monotonic, 0))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ import trio
 import miniredis
 from conformance.wire import RawConnection
 from miniredis.engine import Instant
+from miniredis.persistence.disk import File
 from miniredis.ticks.tick_runner import TickRunner
 from tests.waiting import until
 
@@ -208,6 +211,41 @@ def test_fast_forward_on_a_stopped_server_is_refused() -> None:
         pass
     with pytest.raises(RuntimeError, match="stopped"):
         server.fast_forward(1)
+
+
+@pytest.mark.parametrize("loop", ["poll", "streams"])
+def test_fast_forward_on_a_stopped_server_is_refused_while_its_trio_program_goes_on(loop: Any) -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            server = await nursery.start(lambda **given: miniredis.serve(clock="held", loop=loop, **given))
+            server.set_content("k", "v")
+            server.stop()
+        with pytest.raises(RuntimeError, match="stopped"):
+            server.fast_forward(1)
+
+    trio.run(main)
+
+
+def test_fast_forward_ends_where_the_disk_fails_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock(miniredis.HeldClock):
+        moves = 0
+
+        def advance(self, microseconds: int) -> None:
+            self.moves += 1
+            assert self.moves < 10
+            super().advance(microseconds)
+
+    def fail(_: File) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with miniredis.start(clock=Clock(BEGINNING), dir=tmp_path) as server, server.client() as client:
+        client.set("first", "v", ex=1)
+        client.set("second", "v", ex=2)
+        monkeypatch.setattr(File, "sync", fail)
+        server.fast_forward(10)
+    assert server.failure is not None
 
 
 def test_an_unknown_clock_is_refused() -> None:
