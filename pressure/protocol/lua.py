@@ -80,8 +80,8 @@ end
 
 local function even_if_full() redis.pcall('RPOP', free, 0) end
 
-local function set_token(room)
-  if redis.pcall('LLEN', not_full) == (room and 1 or 0) then return nil end
+local function set_token(room, tokens)
+  if (tokens or redis.pcall('LLEN', not_full)) == (room and 1 or 0) then return nil end
   if not room then return try('DEL', not_full) and try('RPOP', not_full) end
   return try('LPUSH', not_full, 0) or try('LTRIM', not_full, 0, 0)
 end
@@ -113,9 +113,10 @@ end
 
 local function count(messages, bytes, number, size)
   local refused = try('INCRBY', messages, number) or try('INCRBY', bytes, size)
-  uncounted = refused or uncounted
+  if not refused then return false end
+  uncounted = refused
   for _, of_the_counter in ipairs({'WRONGTYPE', 'integer', 'overflow'}) do
-    if refused and string.find(refused, of_the_counter) then return false end
+    if string.find(refused, of_the_counter) then return false end
   end
   return refused
 end
@@ -189,7 +190,7 @@ local function main()
   if not limit then return 'bound', bound end
   if call('EXISTS', closed) == 1 then return 'closed' end
   if not held and call('LLEN', free) == 0 then return 'busy', call('GET', holder) end
-  local tokens, length = call('LLEN', not_full), call('LLEN', KEYS[6])
+  local tokens, length = call('LLEN', not_full), limit > 0 and call('LLEN', KEYS[6])
   local wanted = #ARGV - 7
   local room = wanted
   if not overfill then
@@ -206,7 +207,7 @@ local function main()
   if keep then take() end
   if room > 0 then
     length, token = push(8, 7 + room, length), false
-    uncounted = set_token(limit == 0 or length < limit) or uncounted
+    uncounted = set_token(limit == 0 or length < limit, tokens) or uncounted
   end
   return room < wanted and 'full' or 'ok'
 end

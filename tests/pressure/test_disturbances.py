@@ -57,7 +57,7 @@ ROUND_TRIPS = {
     ("put", "empty"): (3, 1),
     ("put_many overfill", "one"): (4, 1),
     ("get", "one"): (3, 1),
-    ("get_many", "two"): (3, 1),
+    ("get_many", "two"): (4, 1),
     ("receive", "one"): (2, 1),
     ("settle", "full"): (4, 2),
     ("close", "one"): (3, 1),

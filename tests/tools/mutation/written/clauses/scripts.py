@@ -54,8 +54,8 @@ SCRIPTS: Final = (
     Mutant(
         "has a script pass the bound by one",
         LUA,
-        "    uncounted = set_token(limit == 0 or length < limit) or uncounted",
-        "    uncounted = set_token(limit == 0 or length <= limit) or uncounted",
+        "    uncounted = set_token(limit == 0 or length < limit, tokens) or uncounted",
+        "    uncounted = set_token(limit == 0 or length <= limit, tokens) or uncounted",
         ("put.leaves-full", "queue.synchronized"),
     ),
     Mutant(
