@@ -58,10 +58,12 @@ local id, first, claimed = state[1], tonumber(state[2]), tonumber(state[3])
 """
 _STREAMS: Final = _OWNER + b"if not holder then return {'lost', '', 0} end" + _STATE
 
-#: Refuse an owner whose lease ran out, and who is the owner again after another one was.
+#: Refuse an owner whose lease ran out, and who is the owner again after another one was; also a stream that
+#: the server does not know any more.
 _SAME_OWNER: Final = b"""
 local by = call('HGET', source, 'by')
-if by ~= me then return {'lost', by or 'nobody', 0} end
+if not by then return {'unknown', '', 0} end
+if by ~= me then return {'lost', by, 0} end
 """
 
 #: Begin or continue a stream. KEYS of this and the next three: owner, source, pending. ARGV: the owner, and
@@ -107,13 +109,15 @@ return {'ok', after}
 )
 
 #: Claim rows. ARGV: the owner, how many rows and about how many bytes at most, the row after those claimed so
-#: far: if more are, an earlier attempt has claimed them. Returns how many were claimed,
-#: the row after them, and their bytes, which are noted in a field ``bytes FIRST`` beside the row after them.
+#: far: if more are, an earlier attempt has claimed them, and if fewer are, the server has gone back. Returns
+#: how many were claimed, the row after them, and their bytes, which are noted in a field ``bytes FIRST`` beside
+#: the row after them.
 CLAIM: Final = Step(
     _STREAMS
     + _SAME_OWNER
     + b"""
 if not id or not ours('spark/' .. id) then return {'taken', '', 0} end
+if claimed < tonumber(ARGV[4]) then return {'back', claimed} end
 if call('HEXISTS', source, 'paused') == 1 then return {'ok', 0, claimed, 0} end
 if claimed > tonumber(ARGV[4]) then
   local size = string.match(call('HGET', source, 'bytes ' .. ARGV[4]) or ' 0', ' (%d+)')
@@ -137,7 +141,8 @@ ACK: Final = Step(
     + _SAME_OWNER
     + b"""
 local last, most, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-if id ~= ARGV[2] or last > claimed then return {'other', id or ''} end
+if id ~= ARGV[2] then return {'other', ''} end
+if last > claimed then return {'back', claimed} end
 if not ours('spark/' .. id) or call('LLEN', pending) ~= claimed - first then return {'taken', ''} end
 
 local function noted(at)
@@ -232,11 +237,12 @@ DECIDE: Final = Script(
 local call, marker, batch, kept = redis.call, KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local known = call('HMGET', marker, 'done', 'batch', 'lists')
 local done, current, lists = tonumber(known[1]), tonumber(known[2]), known[3]
-local mine = {}
+local mine, decided = {}, {}
 for at = 2, #KEYS do mine[at - 1] = ARGV[3 + 2 * (at - 1)] end
+for name in string.gmatch(lists or '', '%S+') do decided[name] = true end
 local function drop()
   for at = 2, #KEYS do
-    if not (lists and string.find(lists, mine[at - 1], 1, true)) then call('UNLINK', KEYS[at]) end
+    if not decided[mine[at - 1]] then call('UNLINK', KEYS[at]) end
   end
 end
 if done and batch <= done then
@@ -292,9 +298,10 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 #: Drop staged lists that are not part of a decided batch. KEYS: marker, then the lists. ARGV: their ids.
 ABANDON: Final = Script(
     b"""
-local lists = redis.call('HGET', KEYS[1], 'lists')
+local decided = {}
+for name in string.gmatch(redis.call('HGET', KEYS[1], 'lists') or '', '%S+') do decided[name] = true end
 for at = 2, #KEYS do
-  if not (lists and string.find(lists, ARGV[at - 1], 1, true)) then redis.call('UNLINK', KEYS[at]) end
+  if not decided[ARGV[at - 1]] then redis.call('UNLINK', KEYS[at]) end
 end
 return 1
 """

@@ -117,6 +117,11 @@ class Source:
             return in_use(self._server, held)
         if status == b"busy":
             return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
+        if status == b"unknown":
+            return ServerRollbackError(
+                f"queue {queue}: the server does not know the stream any more: it has lost it, as after a "
+                "restart without its data; start with a new checkpoint"
+            )
         if status == b"other":
             return RowsGoneError(
                 f"queue {queue}: the checkpoint belongs to another stream, not to the one that the queue has "
@@ -142,19 +147,19 @@ class Source:
 
     def _go_on_at(self, row: int) -> None:
         """Go on after the server went back: it does not know this row, which the query has seen."""
+        told = self._gone_back(row, self.state.claimed)
         if self.options.rollback != "resume":
             raise ServerRollbackError(
-                f"{self._gone_back(row)}; onServerRollback=resume reads what is in the queue, some of it "
-                "perhaps for the second time"
+                f"{told}; onServerRollback=resume reads what is in the queue, some of it perhaps for the "
+                "second time"
             )
-        warnings.warn(self._gone_back(row), stacklevel=1)
+        warnings.warn(told, stacklevel=1)
         status, after = self._step(RENUMBER, row)[:2]
         if status != b"ok":
             raise self._problem(status, after)
         self._state = replace(self.state, first=row, claimed=int(after), renumbered=row)
 
-    def _gone_back(self, row: int) -> str:
-        claimed = self.state.claimed
+    def _gone_back(self, row: int, claimed: int) -> str:
         return (
             f"queue {self._server.places.keys}: the server has gone back, as after a power loss: Spark has "
             f"seen the rows before {row}, and the server knows those before {claimed}; the rows {claimed} to "
@@ -188,6 +193,11 @@ class Source:
         while left > 0 and (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
             budget = int(min(CLAIMED_BYTES, left))
             status, moved, *rest = self._step(CLAIM, wanted, budget, self.state.claimed)
+            if status == b"back":  # while this query was running
+                self._state = replace(self.state, claimed=moved)
+                if moved < base:
+                    self._go_on_at(base)
+                continue
             if status not in (b"ok", b"closed"):
                 raise self._problem(status, moved)
             claimed, size = map(int, rest)
@@ -213,8 +223,8 @@ class Source:
         first = -1
         while first < end:
             status, detail, *rest = self._step(ACK, id or stream, end, ACKED_TOGETHER, ACKED_BYTES)
-            if status == b"other" and detail == self.state.id.encode() and (id or stream) == self.state.id:
-                raise ServerRollbackError(self._gone_back(end))
+            if status == b"back":
+                raise ServerRollbackError(self._gone_back(end, detail))
             if status != b"ok":
                 raise self._problem(status, detail)
             first = int(rest[0])
@@ -299,8 +309,10 @@ class Source:
             oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
             (known, length, found) = self._server.ask(*atomic(*look, oldest))[-1]
             now, claimed = int(known[1] or 0), int(known[2] or 0)
-            if known[0] != state.id.encode() or after > claimed or start < now:
-                raise self._problem(b"other", b"")
+            if known[0] != state.id.encode() or start < now:
+                raise self._problem(b"unknown" if known[0] is None else b"other", b"")
+            if after > claimed:
+                raise ServerRollbackError(self._gone_back(after, claimed))
             if length != claimed - now:
                 raise self._problem(b"taken", b"")
             if now != first:

@@ -103,6 +103,61 @@ def test_a_stream_that_is_to_resume_reads_again_what_the_server_has(
     assert place.look() == []
 
 
+@pytest.mark.parametrize("rollback", ["fail", "resume"])
+def test_a_server_that_goes_back_below_a_running_stream_is_noticed_before_new_rows_get_old_numbers(
+    place: Place, go_back: Callable[[], Callable[[], None]], rollback: str
+) -> None:
+    """The query knows the rows before 10. Without a look, the new rows 8 and 9 would be skipped as known."""
+    place.put(*some(0, 8))
+    with reading(place, onServerRollback=rollback) as source:
+        source.advance(0, 5)
+        back = go_back()
+        place.put(*some(8, 10))
+        source.advance(5, 5)
+        source.acknowledge(2)
+        back()
+        place.put(*some(108, 120))
+        told = "Spark has seen the rows before 10, and the server knows those before 5"
+        with pytest.raises(ServerRollbackError, match=told):
+            read(source, 5, 10)
+        with pytest.raises(ServerRollbackError, match=told):
+            source.acknowledge(10)
+        if rollback == "fail":
+            with pytest.raises(ServerRollbackError, match=told):
+                source.advance(10, 5)
+            return
+        with pytest.warns(match=told):
+            assert source.advance(10, None) == 25  # so many waited
+        assert source.advance(25, None) == 30
+        assert read(source, 10, 30) == [*some(0, 8), *some(108, 120)]
+        source.acknowledge(30)
+        assert source.leave() == 0
+
+
+def test_claims_that_the_server_lost_and_spark_has_not_seen_are_made_again(
+    place: Place, go_back: Callable[[], Callable[[], None]]
+) -> None:
+    place.put(*some(0, 8))
+    with reading(place) as source:
+        source.advance(0, 4)
+        back = go_back()
+        source.advance(4, 4)  # the batch failed before Spark noted this
+        back()
+        assert source.advance(4, 6) == 8
+        assert read(source, 0, 8) == some(0, 8)
+
+
+def test_a_server_that_has_lost_all_is_named_as_the_cause(place: Place, raw: redis.Redis) -> None:
+    place.put(*some(0, 8))
+    with reading(place) as source:
+        source.advance(0, 5)
+        found: Any = raw.keys(f"*{place.name}*")
+        raw.delete(*found)
+        for step in (lambda: source.advance(5, 1), lambda: source.acknowledge(5), lambda: read(source, 0, 5)):
+            with pytest.raises(ServerRollbackError, match="the server does not know the stream any more"):
+                step()
+
+
 def test_a_writer_says_which_batches_the_server_has_lost(
     place: Place, go_back: Callable[[], Callable[[], None]]
 ) -> None:
