@@ -110,8 +110,8 @@ return {'ok', after}
 
 #: Claim rows. ARGV: the owner, how many rows and about how many bytes at most, the row after those claimed so
 #: far: if more are, an earlier attempt has claimed them, and if fewer are, the server has gone back. Returns
-#: how many were claimed, the row after them, and their bytes, which are noted in a field ``bytes FIRST`` beside
-#: the row after them.
+#: how many were claimed, the row after them, and their bytes, which are noted in a field ``bytes FIRST``
+#: beside the row after them.
 CLAIM: Final = Step(
     _STREAMS
     + _SAME_OWNER

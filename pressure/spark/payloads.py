@@ -68,7 +68,7 @@ def batches_of(
     options: Options,
     schema: Any,
     found: Iterator[tuple[int, Rows]],
-    divert: Callable[[Collection[int]], None] | None = None,
+    divert: Callable[[int, int, Collection[int]], None] | None = None,
 ) -> Iterator[Any]:
     """Rows as record batches of a schema: position, id, value, enqueued, deliveries.
 
@@ -76,8 +76,9 @@ def batches_of(
         options: Say what the format is.
         schema: The columns.
         found: The number of a row, and rows from there on.
-        divert: Is called with the numbers of rows whose payload is not in the format. The batches are then
-            without these rows. None to do what the option ``malformed`` says.
+        divert: Is called for each batch with the number of its first row, that of the row after its last one,
+            and the numbers of the rows whose payload is not in the format. The batch is then without these
+            rows. None to do what the option ``malformed`` says.
 
     Raises:
         PayloadError: A payload is not in the format, and the option ``malformed`` is ``fail``.
@@ -85,9 +86,9 @@ def batches_of(
     for first, rows in found:
         for start, end in _parts(rows):
             batch, bad = _batch(options, schema, first + start, rows.part(start, end), divert is not None)
-            if divert is not None and bad:
-                divert([first + start + at for at in bad])
-                batch = batch.filter(pa.array([at not in bad for at in range(len(batch))]))
+            if divert is not None:
+                divert(first + start, first + end, [first + start + at for at in bad])
+                batch = batch.filter(pa.array([at not in bad for at in range(len(batch))])) if bad else batch
             yield batch
 
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
 from pressure.protocol.commands import atomic
+from pressure.spark.diverting import Diverted
 from pressure.spark.errors import RowsGoneError, ServerRollbackError
 from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE, RENUMBER, Step
 from pressure.spark.options import Options
@@ -216,10 +217,18 @@ class Source:
         if self.options.kind == "reliable":
             self._server.move_due()
 
-    def acknowledge(self, end: int, id: str | None = None) -> int:  # noqa: A002
-        """Acknowledge all rows before this one; returns how many are still claimed."""
+    def acknowledge(self, end: int, id: str | None = None, dead: str | None = None) -> int:  # noqa: A002
+        """Acknowledge all rows before this one; returns how many are still claimed.
+
+        Args:
+            end: The row.
+            id: The stream that the caller knows; None for that of the queue.
+            dead: The queue for malformed messages of these rows, if the options do not name one.
+        """
         stream = self.state.id  # this takes the queue if it is not taken yet
-        malformed = self._put_malformed(end) if self.options.dead else []
+        dead = self.options.dead or dead
+        diverted = Diverted(self._server, stream)
+        rows = self._put_diverted(diverted, end, dead) if dead else []
         first = -1
         while first < end:
             status, detail, *rest = self._step(ACK, id or stream, end, ACKED_TOGETHER, ACKED_BYTES)
@@ -229,27 +238,20 @@ class Source:
                 raise self._problem(status, detail)
             first = int(rest[0])
         self._state = replace(self.state, first=first)
-        if malformed:
-            self._server.ask((b"SREM", self._malformed, *malformed))
+        diverted.forget(rows)
         return int(detail)
 
-    @property
-    def _malformed(self) -> bytes:
-        return self._server.places.beside("malformed", self.state.id)
+    def divert(self, state: State, start: int, end: int, rows: Collection[int]) -> None:
+        """Note which of the claimed rows from ``start`` to before ``end`` go to the queue ``dead``."""
+        Diverted(self._server, state.id).note(start, end, rows)
 
-    def divert(self, state: State, rows: Collection[int]) -> None:
-        """Note that these claimed rows go to the queue ``dead`` when they are acknowledged."""
-        self._server.ask((b"SADD", self._server.places.beside("malformed", state.id), *rows))
-
-    def _put_malformed(self, end: int) -> list[int]:
+    def _put_diverted(self, diverted: Diverted, end: int, dead: str) -> list[int]:
         """Put the diverted rows before this one into the queue ``dead``, each once; returns their numbers."""
-        (found,) = self._server.ask((b"SMEMBERS", self._malformed))
-        rows = sorted(row for row in map(int, found) if row < end)
+        rows = diverted.before(end)
         if not rows:
             return []
-        assert self.options.dead is not None
         writer = f"malformed-{self.state.id}"
-        with Sink(self.options.but(queue=self.options.dead, kind="pressure")) as sink:
+        with Sink(self.options.but(queue=dead, kind="pressure")) as sink:
             first = max(sink.settled(writer), self.state.first)
             values = self._values([row for row in rows if row >= first])
             sink.commit(writer, end, [sink.stage(values, 0, writer)], consecutive=False)

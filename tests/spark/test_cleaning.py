@@ -31,7 +31,7 @@ def left(make: Callable[..., Place], raw: redis.Redis) -> Place:
         peek.plan()
     source = Source(place.options())
     source.advance(0, 4)
-    source.divert(source.state, [2])
+    source.divert(source.state, 0, 3, [2])
     source.release()
     return place
 

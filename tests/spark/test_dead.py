@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pressure import Queue
-from pressure.spark import OptionError, finish
+from pressure.spark import OptionError, diverting, finish
 from pressure.spark.server import QueueServer
 from pressure.spark.source import Source, offset_of
 
@@ -30,6 +31,19 @@ SCHEMA = pa.schema(
     ]
 )
 BAD = b"\xff not UTF-8"
+BAD_IN_LATIN = b" not UTF-8"
+
+
+def in_latin(value: bytes) -> str:
+    if BAD_IN_LATIN in value:
+        raise ValueError("bad")
+    return value.decode("latin-1")
+
+
+#: Another format for text, in which fewer messages are malformed.
+latin = payloads.Format(
+    lambda values, kind: pa.array(map(in_latin, values), kind), lambda _: in_latin, payloads._payloads
+)
 
 
 class Killed(BaseException):
@@ -49,7 +63,7 @@ def read(source: Source, first: int, last: int) -> list[str]:
     """The values of rows, as a task reads them."""
     state = source.state
     rows = source.read(state, first, last)
-    batches = payloads.batches_of(source.options, SCHEMA, rows, lambda bad: source.divert(state, bad))
+    batches = payloads.batches_of(source.options, SCHEMA, rows, partial(source.divert, state))
     return [value for batch in batches for value in batch.column("value").to_pylist()]
 
 
@@ -114,6 +128,39 @@ def test_malformed_messages_go_on_to_their_queue_after_a_restart_of_the_server(
     source.acknowledge(5)
     assert source.leave() == 0
     assert dead.peek_many(9) == [BAD, BAD + b"2"]
+
+
+def test_a_message_that_a_later_schema_can_read_goes_to_the_stream_only(
+    place: Place, dead: Queue[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The query failed, its schema was mended, and Spark does the batch again."""
+    monkeypatch.setattr(diverting, "TOGETHER", 2)
+    place.put(b"one", BAD, b"\xe4", b"\xf6", BAD + b"2", b"\xfc", BAD + b"3")
+    source = opened(place, dead)
+    source.advance(0, 7)
+    assert read(source, 0, 7) == ["one"]
+    with monkeypatch.context() as patch:
+        patch.setitem(payloads.FORMATS, "text", latin)
+        for _ in range(2):
+            assert read(source, 0, 7) == ["one", "\xe4", "\xf6", "\xfc"]
+    source.acknowledge(7)
+    assert source.leave() == 0
+    assert dead.peek_many(9) == [BAD, BAD + b"2", BAD + b"3"]
+
+
+def test_a_query_that_names_the_queue_no_more_puts_the_messages_of_earlier_batches_there(
+    place: Place, dead: Queue[bytes]
+) -> None:
+    place.put(b"one", BAD)
+    source = opened(place, dead)
+    source.advance(0, 2)
+    read(source, 0, 2)
+    offset = offset_of(source, 2)
+    source.release()
+    reader = datasource.StreamReader(place.options(format="text"), None)
+    reader.commit(offset)
+    reader.stop()
+    assert dead.peek_many(9) == [BAD]
 
 
 def test_finish_puts_the_malformed_messages_of_the_last_batch(place: Place, dead: Queue[bytes]) -> None:
