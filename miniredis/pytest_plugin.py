@@ -6,8 +6,8 @@ pytest finds them as soon as the package is installed; nothing has to be importe
         redis_client.set("greeting", "hello")
         assert redis_client.get("greeting") == b"hello"
 
-With ``miniredis_report = 20`` in pytest's configuration, the report of a test that failed shows the last
-twenty requests to its server, each with its reply.
+The report of a test that failed shows the last twenty requests to each of its servers, with their replies.
+``miniredis_report`` in pytest's configuration is another number; with 0 nothing is recorded.
 
 With ``miniredis_version = 7.2`` there, or ``--miniredis-version 7.2``, the servers answer as that version.
 
@@ -55,7 +55,7 @@ TARGET = pytest.StashKey[Any]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declares the setting and the option."""
     parser.addini(
-        REPORT, "how many requests to a miniredis server the report of a failed test shows", default="0"
+        REPORT, "how many requests to a miniredis server the report of a failed test shows", default="20"
     )
     parser.addini(VERSION, "what miniredis servers answer as, such as 7.2 or valkey-8.1", default="")
     parser.getgroup("miniredis").addoption(
@@ -128,9 +128,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Ends the faults of the test; its last requests are told with a failure."""
+    """Ends the faults and the recordings of the test."""
     if servers := item.stash.get(SERVERS, None):
         servers.end()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Has the report of a failure show the last requests."""
+    has_failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
+    if has_failed and (servers := item.stash.get(SERVERS, None)):
+        servers.show(call.when)
 
 
 def meet(request: pytest.FixtureRequest, value: object) -> None:

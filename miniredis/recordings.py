@@ -6,6 +6,7 @@ The commands of scripts are not in it. In a transaction the commands are there w
 from __future__ import annotations
 
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import hiredis
 
+from .engine.faults.recorders import BEGAN, CLIENT, ENDED, NOW, WORDS, Entry, encoded
+from .redaction import REDACTED, tells_secret, without_secrets
+
 if TYPE_CHECKING:
-    from .engine.faults.fault_rules import Request
     from .ticks.tick_runner import TickRunner
 
 __all__ = ["Call", "Recording", "load", "replay"]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Call:
-    """A request, and its reply.
+    """A request, and its reply if it had one when it was taken from the recording.
 
     Attributes:
         client: the client's name (CLIENT SETNAME), or its number where it has none.
@@ -42,8 +45,8 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The request as one line; of long words only the beginning."""
-        return " ".join(shown(word) for word in self.words)
+        """The request as one line, without passwords; of long words only the beginning."""
+        return " ".join(shown(word) for word in without_secrets(self.words))
 
     @property
     def value(self) -> Any:
@@ -54,11 +57,15 @@ class Call:
         return None if value is False else value
 
     def __str__(self) -> str:
-        answer = "no reply" if self.reply is None else shown(self.reply.replace(b"\r\n", b" ").rstrip())
-        return f"{self.client}: {self.text} -> {answer}"
+        if self.reply is None:
+            return f"{self.client}: {self.text} -> no reply"
+        reply = REDACTED if tells_secret(self.words) else self.reply
+        return f"{self.client}: {self.text} -> {shown(reply.replace(CRLF, b' ').rstrip())}"
 
 
 pack: Final[Callable[[tuple[bytes, ...]], bytes]] = hiredis.pack_command  # type: ignore[assignment]  # any words
+
+CRLF: Final = b"\r\n"
 
 LONGEST: Final = 60
 """The most bytes of a word that are shown."""
@@ -70,39 +77,31 @@ def shown(word: bytes) -> str:
 
 
 class Recording(Sequence[Call]):
-    """The calls of a server, in the order of its requests, while it is recorded: see ``server.record``."""
+    """The calls of a server, in the order of its requests, while it is recorded: see ``server.record``.
 
-    def __init__(self, runner: TickRunner) -> None:
+    Args:
+        runner: has the server's engine.
+        most: how many calls are kept: the last ones; None for all.
+    """
+
+    def __init__(self, runner: TickRunner, most: int | None = None) -> None:
         self._runner = runner
-        self._calls: list[Call] = []
-        self._moments = 0
-        self._begin_call = self._begin  # one object, to be removed
+        self._entries: deque[Entry] = deque(maxlen=most)
+        self._keep = self._entries.append  # one object, to be removed
+
+    @property
+    def _calls(self) -> list[Call]:
+        return [*map(as_call, self._entries.copy())]  # other threads may add some
 
     def start(self) -> None:
         """Begins to record; raises ``RuntimeError`` when the server has stopped."""
         with self._runner.looked_into() as engine:
-            engine.rules.add_recorder(self._begin_call)
+            engine.recorders.add(self._keep)
 
     def stop(self) -> None:
         """Records no further request; the replies to those before are added still."""
         with self._runner.lock:
-            self._runner.engine.rules.remove_recorder(self._begin_call)
-
-    def _begin(self, request: Request) -> Any:
-        session = request.session
-        name = session.name.decode(errors="replace") or str(session.id)
-        call = Call(name, session.engine.now.wall, tuple(request.args), self._moment())
-        self._calls.append(call)
-
-        def hear(reply: bytes) -> None:
-            if reply:
-                call.reply, call.ended = reply, self._moment()
-
-        return hear
-
-    def _moment(self) -> int:
-        self._moments += 1
-        return self._moments
+            self._runner.engine.recorders.remove(self._keep)
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -111,7 +110,7 @@ class Recording(Sequence[Call]):
         return self._calls[at]
 
     def __iter__(self) -> Iterator[Call]:
-        return iter(tuple(self._calls))
+        return iter(self._calls)
 
     def __enter__(self) -> Self:
         return self
@@ -127,6 +126,12 @@ class Recording(Sequence[Call]):
         import json  # few programs do this, and it takes long to import
 
         Path(path).write_text("".join(f"{json.dumps(as_json(call))}\n" for call in self))
+
+
+def as_call(entry: Entry) -> Call:
+    client = entry[CLIENT]
+    name = client.decode(errors="replace") if isinstance(client, bytes) else str(client)
+    return Call(name, entry[NOW].wall, entry[WORDS], entry[BEGAN], encoded(entry), entry[ENDED])
 
 
 def as_json(call: Call) -> dict[str, Any]:

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Final
 from .clients.client_flags import CLOSING, EXECUTING, GONE, LISTENS
 from .declarations.registry import Command, Handler
 from .protocol.errors import CommandError
-from .protocol.replies import ENCODERS, NO_REPLY, NOT_ASKED, Encoded, NoReply, Reply, Value, as_value, joined
+from .protocol.replies import (
+    ENCODERS,
+    NO_REPLY,
+    NOT_ASKED,
+    QUEUED,
+    Encoded,
+    NoReply,
+    Reply,
+    Value,
+    as_value,
+    joined,
+)
 
 if TYPE_CHECKING:
     from .clients.session import Session
@@ -125,7 +136,7 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
         Whether it ran them all, and the client waits for nothing.
     """
     engine, say, encoders = session.engine, session.outgoing.append, ENCODERS[session.resp]
-    ready, plain = engine.waiting.ready, engine.commands.plain
+    ready, plain, run = engine.waiting.ready, engine.commands.plain, engine.recorders.call
     engine.statistics.start_lap()
     rest = iter(requests)
     for args in rest:
@@ -134,7 +145,7 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
             session.parser.ready.append(args)
             break
         session.last_command = command
-        reply = call(engine, session, command, args)
+        reply = run(engine, session, command, args)
         if reply is NO_REPLY:
             keep_request(session, args)
             break
@@ -166,7 +177,7 @@ def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
         return NOT_ASKED
     engine.statistics.start_lap()
     session.last_command = command
-    reply = call(engine, session, command, args)
+    reply = engine.recorders.call(engine, session, command, args)
     if reply is NO_REPLY:
         keep_request(session, args)
     value = NO_REPLY if reply is NO_REPLY else as_value(reply, session.resp)
@@ -184,13 +195,13 @@ def answer_all(session: Session, requests: Sequence[Request]) -> list[Value | En
     commands = commands_for_data(session.engine, requests)
     if commands is None:
         return NOT_ASKED
-    engine, resp = session.engine, session.resp
+    engine, resp, run = session.engine, session.resp, session.engine.recorders.call
     replies: list[Value | Encoded] = []
     ready = engine.waiting.ready
     engine.statistics.start_lap()
     for command, args in zip(commands, requests, strict=True):
         session.last_command = command
-        replies.append(as_value(call(engine, session, command, args), resp))
+        replies.append(as_value(run(engine, session, command, args), resp))
         if ready:
             engine.serve_ready()
     return replies
@@ -201,14 +212,19 @@ def answer_transaction(session: Session, requests: Sequence[Request]) -> Encoded
     commands = commands_for_data(session.engine, requests)
     if commands is None:
         return NOT_ASKED
-    engine = session.engine
+    engine, recorders = session.engine, session.engine.recorders
     engine.statistics.start_lap()
-    call(engine, session, engine.commands.lookup[b"multi"], [b"MULTI"])
+    recorders.call(engine, session, engine.commands.lookup[b"multi"], [b"MULTI"])
     assert session.transaction is not None
     for command, args in zip(commands, requests, strict=True):
         session.transaction.queue(session, command, args)
+        if recorders.are_on:
+            recorders.end(recorders.begin(session, args), QUEUED)
     session.last_command = engine.commands.lookup[b"exec"]
+    if recorders.are_on:
+        recorders.begin_waiting(session, [b"EXEC"])
     answer(session, session.last_command, [b"EXEC"])
+    recorders.hear(session, 0)
     engine.serve_ready()
     reply = Encoded(bytes(joined(session.outgoing)))
     session.outgoing.clear()

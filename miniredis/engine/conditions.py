@@ -65,7 +65,7 @@ class Conditions:
         is_stale: whether it has one, the link to it is down, and the data may not be read.
         write_refusal: the error for writes; None if writes are allowed.
         monitors: the clients of MONITOR.
-        has_fault_rules: whether requests may meet a fault on demand, or are recorded.
+        has_fault_rules: whether requests may meet a fault on demand.
         is_clustered: whether the server is a node of a cluster.
         is_quiet: whether none of these conditions holds.
         is_quiet_beside_rules: whether none holds but ``has_fault_rules``.
@@ -204,7 +204,7 @@ class Conditions:
         self._changed()
 
     def set_has_fault_rules(self, is_so: bool) -> None:
-        """Records whether there are rules by which requests meet a fault, or somebody records requests."""
+        """Records whether there are rules by which requests meet a fault."""
         self.has_fault_rules = is_so
         self._changed()
 

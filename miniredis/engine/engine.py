@@ -31,6 +31,7 @@ from .effects.recording import EffectReaders
 from .effects.replay import NEVER
 from .environment import Environment
 from .faults.fault_rules import FaultRules
+from .faults.recorders import Recorders
 from .faults.trickles import Trickles
 from .input import run_input, take_in
 from .instant import Instant
@@ -102,6 +103,7 @@ class Engine:
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up
         self.conditions = Conditions()
         self.rules = FaultRules(self.conditions)
+        self.recorders = Recorders()
         self.trickles = Trickles(self)
         self.effects: Effects | None = None  # nobody reads them
         self.recording = EffectReaders(self)
@@ -380,6 +382,7 @@ class Engine:
         session.reply(reply)
         session.end_command()
         self.rules.served(session)
+        self.recorders.served(session)
         self.unblocked.append(session)
 
     def serve_ready(self) -> None:
@@ -557,6 +560,7 @@ class Engine:
         self.conditions.postponed.pop(session, None)
         self.scripts.deferred.discard(session)
         self.rules.forget(session)
+        self.recorders.forget(session)
         self.trickles.forget(session)
         self.output_limits.forget(session)
         if session.waiter is not None:

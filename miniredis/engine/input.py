@@ -108,7 +108,7 @@ def run_request(session: Session, args: list[bytes]) -> None:
     try:
         if command is None:
             reject_unknown(session, args)
-        elif engine.conditions.has_fault_rules:
+        elif engine.conditions.has_fault_rules or engine.recorders.are_on:
             engine.rules.run(Request(session, command, args, partial(pass_gate, session, command, args)))
         else:
             pass_gate(session, command, args)

@@ -295,7 +295,7 @@ class RemoteRecording(Recording):
         self._kept: list[Call] | None = None
 
     @property
-    def _calls(self) -> list[Call]:  # type: ignore[override]  # of the other process
+    def _calls(self) -> list[Call]:
         return self._fetched() if self._kept is None else self._kept
 
     def _fetched(self) -> list[Call]:
@@ -406,9 +406,9 @@ class SpawnedServer(RemoteServer, Assertions):
     def _who_is_there(self) -> str:
         return "blocked:" + ("".join(f"\n  {each}" for each in self.blocked_clients()) or " none")
 
-    def record(self) -> Recording:
+    def record(self, most: int | None = None) -> Recording:
         """As ``Server.record``."""
-        recording = RemoteRecording(self._child, self._call("record"))
+        recording = RemoteRecording(self._child, self._call("record", most))
         self._recordings.add(recording)
         return recording
 

@@ -175,7 +175,7 @@ class Inspected(Assertions):
             told = f"waited {timeout:g} s; {connected} clients are connected; blocked:{blocked}"
             raise TimeoutError(told + (OF_EVENT_LOOP if is_in_event_loop() else ""))
 
-    def record(self) -> Recording:
+    def record(self, most: int | None = None) -> Recording:
         """Records every request and its reply from now on, until ``stop`` or the end of a ``with`` block.
 
         ::
@@ -183,8 +183,11 @@ class Inspected(Assertions):
             with server.record() as calls:
                 ...
             assert [call.text for call in calls] == ["LPUSH jobs a", "BRPOP jobs 0"]
+
+        Args:
+            most: how many calls are kept: the last ones; None for all.
         """
-        recording = Recording(self._runner)
+        recording = Recording(self._runner, most)
         recording.start()
         return recording
 

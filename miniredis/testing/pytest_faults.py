@@ -9,7 +9,8 @@ until the fixtures are torn down.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -53,7 +54,7 @@ class ServersOfTest:
             with contextlib.suppress(RuntimeError):  # it has stopped, and no request will meet anything
                 self._rules += [server.faults.add(**each) for each in self._conditions]
                 if self._shown:
-                    self._recordings.append((server.public_url, server.record()))
+                    self._recordings.append((server.public_url, server.record(self._shown)))
                 self._servers.append(server)
 
     def check(self) -> None:
@@ -61,14 +62,23 @@ class ServersOfTest:
         if self._needs_server and not self._servers:
             pytest.fail(NO_SERVER, pytrace=False)
 
+    def show(self, when: str) -> None:
+        """The report of this phase of the test shows what was recorded; a later one does not again."""
+        recordings, self._recordings = self._recordings, []
+        for url, calls in recordings:
+            with contextlib.suppress(RuntimeError):  # its process was killed
+                calls.stop()
+                if told := str(calls):
+                    title = "requests to miniredis" + (f" at {url}" if len(recordings) > 1 else "")
+                    self._item.add_report_section(when, title, told)
+
     def end(self) -> None:
-        """Ends the rules and the recordings; the report of a failed test shows what was recorded."""
+        """Ends the rules and the recordings."""
         for rule in self._rules:
             rule.remove()
-        for url, calls in self._recordings:
-            calls.stop()
-            title = "requests to miniredis" + (f" at {url}" if len(self._recordings) > 1 else "")
-            self._item.add_report_section("teardown", title, "\n".join(map(str, calls[-self._shown :])))
+        for _, calls in self._recordings:
+            with contextlib.suppress(RuntimeError):
+                calls.stop()
 
 
 SERVERS: Final = pytest.StashKey[ServersOfTest]()
@@ -84,12 +94,20 @@ def conditions(marker: pytest.Mark) -> dict[str, Any]:
     return dict(marker.kwargs)
 
 
+KINDS: Final[dict[tuple[str, str], Callable[[Any], Sequence[Any]]]] = {
+    ("server", "Server"): lambda server: [server],
+    ("processes.spawning", "SpawnedServer"): lambda server: [server],
+    ("topologies.clusters", "Cluster"): lambda cluster: cluster.nodes,
+    ("topologies.sentinels", "Sentinels"): lambda group: [*group.servers, *group.sentinels],
+}
+"""Where the classes of servers are, with the servers in each; a test that needs none imports none of them."""
+
+
 def servers_in(value: object) -> Sequence[Any]:
     """The servers that a fixture gave."""
-    from .. import Cluster, Sentinels, Server, SpawnedServer
-
-    if isinstance(value, Server | SpawnedServer):
-        return [value]
-    if isinstance(value, Cluster):
-        return value.nodes
-    return [*value.servers, *value.sentinels] if isinstance(value, Sentinels) else []
+    package = __name__.partition(".")[0]
+    for (module, name), servers in KINDS.items():
+        kind = getattr(sys.modules.get(f"{package}.{module}"), name, None)
+        if kind is not None and issubclass(type(value), kind):
+            return servers(value)
+    return []

@@ -1,4 +1,4 @@
-"""The rules by which requests meet a fault on demand, and who records requests.
+"""The rules by which requests meet a fault on demand.
 
 Rules are asked before the gate, so a fault comes before every check. In a transaction a command meets a rule
 when it is queued. The commands of scripts meet none, and neither does DEBUG, by which rules are removed. A
@@ -31,9 +31,6 @@ __all__ = ["Change", "Fault", "FaultRule", "FaultRules", "Request"]
 
 Change: TypeAlias = "Callable[[Session, bytes], bytes]"
 """What becomes of the reply to a client."""
-
-Hear: TypeAlias = Callable[[bytes], None]
-"""Called with the bytes that a client gets in reply; none if it gets none."""
 
 
 class Request(NamedTuple):
@@ -201,19 +198,17 @@ def searcher(patterns: set[bytes]) -> Callable[[bytes], object] | None:
 
 
 class FaultRules:
-    """The rules of one server, and who records its requests."""
+    """The rules of one server."""
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions
         self._rules: list[FaultRule] = []
         self._of_requests: tuple[FaultRule, ...] = ()
         self._of_connections: tuple[FaultRule, ...] = ()
-        self._may_concern: Callable[[bytes], object] | None = None  # a rule, or a recorder
+        self._may_concern: Callable[[bytes], object] | None = None
         self._may_concern_words: Callable[[bytes], object] | None = None  # likewise, if it has no ``words``
         self._words: frozenset[bytes] = frozenset()  # of the rules that are about all clients
         self._named: frozenset[bytes | int] = frozenset()  # clients that a rule is about
-        self._recorders: list[Callable[[Request], Hear]] = []
-        self._heard: dict[Session, list[Hear]] = {}  # who records a request that is under way
         self._changes: dict[Session, Change] = {}  # of replies that are still to come
         self._passes: set[Session] = set()  # their next request was delayed already
         self._tell: Callable[[bool], object] = bool  # nobody yet
@@ -232,16 +227,6 @@ class FaultRules:
         """Removes a rule, if it is there."""
         if rule in self._rules:
             self._rules.remove(rule)
-        self._changed()
-
-    def add_recorder(self, begin: Callable[[Request], Hear]) -> None:
-        """Calls a function with each request, and what that returns with the reply."""
-        self._recorders.append(begin)
-        self._changed()
-
-    def remove_recorder(self, begin: Callable[[Request], Hear]) -> None:
-        """Ends that; replies to requests under way are still heard."""
-        self._recorders.remove(begin)
         self._changed()
 
     def tell_of_refusal(self, tell: Callable[[bool], None]) -> None:
@@ -270,10 +255,9 @@ class FaultRules:
         self._words = frozenset(word for rule in of_all for word in rule.words)
         self._may_concern = searcher({rule.sign for rule in of_all})
         self._may_concern_words = searcher({rule.sign for rule in of_all if not rule.words})
-        if self._recorders or self._passes:
+        if self._passes:
             self._may_concern = self._may_concern_words = EVERYTHING
-        has_work = self._of_requests or self._recorders or self._passes
-        self._conditions.set_has_fault_rules(bool(has_work))
+        self._conditions.set_has_fault_rules(bool(self._of_requests or self._passes))
         self._tell(self.refuse_all)
 
     def spare(self, session: Session, data: bytes) -> bool:
@@ -297,11 +281,11 @@ class FaultRules:
     def run(self, request: Request) -> None:
         """Runs a request, or has it meet the fault of the first rule that it fits; records it."""
         session, before = request.session, len(request.session.outgoing)
-        if self._recorders and session not in self._passes:
-            self._heard[session] = [begin(request) for begin in self._recorders]
+        recorders = session.engine.recorders
+        if recorders.are_on and session not in self._passes:
+            recorders.begin_waiting(session, request.args)
         self._run(request)
-        if session in self._heard and not session.flags & BLOCKED:
-            self._hear(session, before)
+        recorders.hear(session, before)
 
     def _run(self, request: Request) -> None:
         if request.session in self._passes:
@@ -326,21 +310,12 @@ class FaultRules:
 
     def served(self, session: Session) -> None:
         """A client that was blocked has got its reply: the last piece of its output."""
-        last = max(len(session.outgoing) - 1, 0)
         if session in self._changes:
-            self._change(session, last, self._changes.pop(session))
-        if session in self._heard and session.postponed is None:
-            self._hear(session, last)
-
-    def _hear(self, session: Session, at: int) -> None:
-        reply = bytes(joined(session.outgoing[at:]))
-        for hear in self._heard.pop(session):
-            hear(reply)
+            self._change(session, max(len(session.outgoing) - 1, 0), self._changes.pop(session))
 
     def forget(self, session: Session) -> None:
         """A client is gone."""
         self._changes.pop(session, None)
-        self._heard.pop(session, None)
         if session in self._passes:
             self._pass_no_more(session)
 

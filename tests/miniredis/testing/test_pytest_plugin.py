@@ -1,6 +1,10 @@
 """The package's pytest fixtures, in another project's test run."""
 
+import sys
+
 import pytest
+
+from miniredis.testing.pytest_faults import servers_in
 
 pytest_plugins = "pytester"
 
@@ -209,9 +213,53 @@ def test_fails(redis_client):
 """
 
 
-def test_a_failed_test_shows_the_last_requests_if_it_is_asked_to(pytester: pytest.Pytester) -> None:
+REQUESTS = ["*: SET k v -> +OK", "*: RPUSH jobs a b -> :2", "*: LPOP jobs -> $1 a"]
+
+
+@pytest.mark.parametrize(("options", "shown"), [([], 3), (["-o", "miniredis_report=2"], 2)], ids=str)
+def test_a_failed_test_shows_the_last_requests(
+    pytester: pytest.Pytester, options: list[str], shown: int
+) -> None:
     pytester.makepyfile(FAILING)
-    told = pytester.runpytest("-W", "error", "-o", "miniredis_report=2")
-    told.stdout.fnmatch_lines(["*requests to miniredis*", "*: RPUSH jobs a b -> :2", "*: LPOP jobs -> $1 a"])
-    told.stdout.no_fnmatch_line("*: SET k v*")
+    told = pytester.runpytest("-W", "error", *options)
+    told.stdout.fnmatch_lines(["*requests to miniredis call*", *REQUESTS[-shown:]])
+    for line in REQUESTS[:-shown]:
+        told.stdout.no_fnmatch_line(line)
     told.assert_outcomes(failed=1)
+
+
+SILENT = """
+import pytest
+
+def test_passes(redis_client):
+    redis_client.set("k", "v")
+
+def test_is_skipped(redis_client):
+    redis_client.set("k", "v")
+    pytest.skip("for a reason")
+
+def test_asks_nothing(redis_client):
+    assert False
+"""
+
+
+def test_nothing_is_shown_without_a_failure_or_requests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SILENT)
+    told = pytester.runpytest("-W", "error", "-rA")
+    told.stdout.no_fnmatch_line("*requests to miniredis*")
+    told.assert_outcomes(passed=1, skipped=1, failed=1)
+
+
+def test_nothing_is_recorded_where_nothing_is_to_be_shown(pytester: pytest.Pytester) -> None:
+    check = "    assert not miniredis_server._runner.engine.recorders.are_on\n"
+    head = "def test_one(miniredis_server, redis_client):\n    redis_client.get('k')\n"
+    pytester.makepyfile(head + check)
+    pytester.runpytest("-W", "error", "-o", "miniredis_report=0").assert_outcomes(passed=1)
+
+
+def test_looking_for_servers_imports_no_kind_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = ["miniredis.topologies.clusters", "miniredis.processes.spawning"]
+    for name in kinds:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert servers_in(object()) == []
+    assert not sys.modules.keys() & kinds

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 import miniredis
 from conformance.histories import History, judged
@@ -110,6 +112,68 @@ def test_a_recording_is_judged_as_a_history(server: Any) -> None:
             client.lpop("jobs")
     history = History(operations_of(calls))
     assert {verdict.answer for verdict in judged(history).values()} == {"ok"}
-    first = next(call for call in calls if call.words[0] == b"LPOP")
-    first.reply = b"$1\r\nb\r\n"
-    assert judged(History(operations_of(calls)))["linearizable"].answer == "illegal"
+    changed = list(calls)
+    next(call for call in changed if call.words[0] == b"LPOP").reply = b"$1\r\nb\r\n"
+    assert judged(History(operations_of(changed)))["linearizable"].answer == "illegal"
+
+
+WAYS: dict[str, Callable[[Any], object]] = {
+    "alone": lambda client: client.lpush("jobs", "b", "a"),
+    "list": lambda client: client.lrange("jobs", 0, -1).clear(),
+    "error": lambda client: client.pipeline(transaction=False).incr("jobs").execute(raise_on_error=False),
+    "not plain": lambda client: client.echo("x"),
+    "pipeline": lambda client: client.pipeline(transaction=False).get("n").lpop("jobs").execute(),
+    "transaction": lambda client: client.pipeline().incr("n").hgetall("h").execute(),
+    "blocking": lambda client: client.blpop("jobs", timeout=1),
+}
+
+
+@pytest.mark.parametrize("is_local", [True, False], ids=["in process", "TCP"])
+def test_requests_of_each_kind_of_client_are_recorded_alike(server: Any, is_local: bool) -> None:
+    with server.client() if is_local else redis.Redis(port=server.port) as client:
+        client.ping()
+        with server.record() as calls, server.record(most=2) as last:
+            for do in WAYS.values():
+                do(client)
+        client.ping()
+    assert [str(call).partition(": ")[2] for call in calls] == [
+        "LPUSH jobs b a -> :2",
+        "LRANGE jobs 0 -1 -> *2 $1 a $1 b",
+        "INCRBY jobs 1 -> -WRONGTYPE Operation against a key holding the wrong kind of...",
+        "ECHO x -> $1 x",
+        "GET n -> _",
+        "LPOP jobs -> $1 a",
+        "MULTI -> +OK",
+        "INCRBY n 1 -> +QUEUED",
+        "HGETALL h -> +QUEUED",
+        "EXEC -> *2 :1 %0",
+        "BLPOP jobs 1 -> *2 $4 jobs $1 b",
+    ]
+    moments = [moment for call in calls for moment in (call.began, call.ended)]
+    assert moments == sorted({*moments})
+    assert list(last) == calls[-2:]
+
+
+def test_a_recording_is_printed_without_passwords(server: Any) -> None:
+    with redis.Redis(port=server.port, protocol=2) as client, server.record() as calls:
+        client.config_set("requirepass", "s3cret")
+        client.config_get("require*", "maxclients")
+        for words in [
+            ("AUTH", "default", "s3cret"),
+            ("hello", 2, "setname", "ann", "auth", "default", "s3cret"),
+            ("ACL", "SETUSER", "bob", "on", ">s3cret"),
+            ("MIGRATE", "127.0.0.1", 1, "", 0, 1, "AUTH", "s3cret", "KEYS", "k"),
+        ]:
+            client.execute_command(*words)
+        client.get("auth")
+    *_, logged_in, _, _, _, _ = calls
+    assert b"s3cret" in logged_in.words
+    assert [str(call).partition(": ")[2].partition(" -> *")[0] for call in calls[-7:]] == [
+        "CONFIG SET requirepass (redacted) -> +OK",
+        "CONFIG GET require* maxclients -> (redacted)",
+        "AUTH (redacted) (redacted) -> +OK",
+        "hello 2 setname ann auth (redacted) (redacted)",
+        "ACL SETUSER (redacted) (redacted) (redacted) -> +OK",
+        "MIGRATE 127.0.0.1 1  0 1 AUTH (redacted) (redacted) k -> +NOKEY",
+        "GET auth -> $-1",
+    ]
