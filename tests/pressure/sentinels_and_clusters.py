@@ -68,10 +68,12 @@ class Watched:
 
     @staticmethod
     def knows_all(port: int) -> bool:
-        """Whether a sentinel knows the replica and the other sentinel."""
+        """Whether a sentinel knows the other one and the replica, and would promote it."""
         with redis.Redis(port=port) as client:
             told: Any = client.sentinel_masters()
-        return bool(told[SERVICE]["num-slaves"] and told[SERVICE]["num-other-sentinels"])
+            replicas: Any = client.sentinel_slaves(SERVICE)
+        follows = [each["master-link-status"] == "ok" and each["flags"] == "slave" for each in replicas]
+        return follows == [True] and bool(told[SERVICE]["num-other-sentinels"])
 
     @property
     def hosts(self) -> str:

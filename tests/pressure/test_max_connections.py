@@ -78,11 +78,13 @@ def test_a_timeout_is_kept_by_those_that_share_a_connection(
 
 @pytest.mark.parametrize("limit", [1, 100])
 def test_a_cancelled_wait_leaves_no_role_held(
-    flavour: str, redis_url: str, raw: redis.Redis, limit: int
+    flavour: str, redis_url: str, raw: redis.Redis, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("pressure.queue.SLICE", 1000.0)
+
     async def main(queue: Any) -> None:
         await queue.create()
-        get = partial(queue.get, timeout=0.9)  # so that its first wait is its last
+        get = partial(queue.get, timeout=100)  # so that its first wait is its last
         assert await cancelled(get, lambda: not raw.llen(f"{JOBS}:consumer_free")) == "cancelled"
         invariant(raw)
         await queue.put(b"v")
@@ -189,9 +191,16 @@ def test_idle_connections_are_closed_after_a_while(
 ) -> None:
     async def main(queue: Any) -> None:
         await queue.create()
-        calls: list[Callable[[], Awaitable[Any]]] = [partial(queue.wait_closed, timeout=0.3)] * 4
-        await together(*calls)
-        assert len(ours(raw)) == 4
+
+        async def close() -> None:
+            await until(lambda: raw.info("clients")["blocked_clients"] == 4, "do all wait")
+            assert len(ours(raw)) == 4
+            with Queue("jobs", url=redis_url) as other:
+                other.shutdown()
+
+        calls: list[Callable[[], Awaitable[Any]]] = [queue.wait_closed] * 4
+        await together(*calls, close)
+        await until(lambda: len(ours(raw)) == 4, "has the other one left")
         await queue.length()
         assert len(ours(raw)) == 4
         monkeypatch.setattr("pressure.connections.pool.IDLE_TIMEOUT", 0.0)

@@ -334,7 +334,7 @@ def test_an_operation_waits_while_its_slot_moves_but_not_for_ever(
     cluster_of_ours: miniredis.Cluster, flavour: str, task: StartTask
 ) -> None:
     queue = FLAVOURS[flavour]("{bar}", url=cluster_of_ours.cluster_url)
-    hasty = FLAVOURS[flavour]("{bar}", url=f"{cluster_of_ours.cluster_url}?socket_timeout=0.2")
+    hasty = FLAVOURS[flavour]("{bar}", url=f"{cluster_of_ours.cluster_url}?socket_timeout=1")
     try:
         queue.create(5)
         queue.put(b"v")

@@ -66,13 +66,13 @@ def nobody() -> Iterator[str]:
 
 @pytest.fixture
 def dripping() -> Iterator[str]:
-    """Where a byte of one reply comes now and then; after some hundred bytes the connection ends."""
+    """Where a byte of one reply comes now and then; after a minute the connection ends."""
     is_over = threading.Event()
 
     def drip(link: socket.socket) -> None:
         with link, contextlib.suppress(OSError):
             link.send(b"+")
-            for _ in range(300):
+            for _ in range(6000):
                 link.send(b"x")
                 if is_over.wait(0.01):
                     return
@@ -108,7 +108,7 @@ def test_a_short_socket_timeout_is_the_one_used(
         with contextlib.suppress(Exception):
             await queue.get(timeout=1.5)  # a wait takes longer than the timeout, and is no silence
 
-    play(flavour, main, url=f"{gate.url}?socket_timeout=0.4")
+    play(flavour, main, url=f"{gate.url}?socket_timeout=1")
     hang.set()
 
 
@@ -117,7 +117,7 @@ def test_a_wait_may_last_longer_than_the_socket_timeout(flavour: str, redis_url:
         await queue.create()
         assert not await queue.wait_closed(timeout=1.3)
 
-    play(flavour, main, url=f"{redis_url}?socket_timeout=0.3")
+    play(flavour, main, url=f"{redis_url}?socket_timeout=0.9")
 
 
 #: The function that is told how long to wait for replies, by flavour, and the place of the argument.
@@ -177,7 +177,7 @@ def test_a_sentinel_that_never_answers_is_passed_by_and_asked_last_the_next_time
     from pressure.connections.arguments import settings
     from pressure.connections.discovery import Discovery
 
-    monkeypatch.setattr("pressure.connections.settings.NODE_TIMEOUT", 0.2)
+    monkeypatch.setattr("pressure.connections.settings.NODE_TIMEOUT", 1.0)
     where = settings(url=f"redis+cluster://{nobody},{redis_url.partition('://')[2].partition('/')[0]}?{LONG}")
     asked = [node.address for node in where.nodes]
 
@@ -219,7 +219,7 @@ def test_after_a_silence_no_other_connection_to_that_server_is_used(
             await queue.put(b"v")
         assert not pool._idle
 
-    play(flavour, main, url=f"{gate.url}?socket_timeout=0.3")
+    play(flavour, main, url=f"{gate.url}?socket_timeout=1")
 
 
 # Long values on a slow network
@@ -391,7 +391,7 @@ def test_a_command_on_a_frozen_server_ends_when_it_is_told_to(
         waiting(look)
         frozen.process.send_signal(signal.SIGSTOP)
         command.send_signal(wish)
-        _, complaint = command.communicate(timeout=20)
+        _, complaint = command.communicate(timeout=60)
         assert command.returncode == 10, complaint
         assert b"may or may not have been done" in complaint
         frozen.process.send_signal(signal.SIGCONT)
@@ -415,4 +415,4 @@ def test_a_connection_that_hangs_does_not_end_a_lease(
             await come(lambda: raw.pttl(f"{JOBS}:consumer") > before, "did another attempt succeed")
             assert not hang.is_set()
 
-    play(flavour, main, url=f"{gate.url}?{LONG}", lease=2)
+    play(flavour, main, url=f"{gate.url}?{LONG}", lease=4)

@@ -141,7 +141,7 @@ def needs_no_note_of_another(env: Environment) -> None:
 def two_that_do_not_wait_free_it(env: Environment) -> None:
     """One finds the holder dead and notes it for an hour; another that finds so a minute later frees the role."""
     for role, operate in (("producer", attrgetter("put_nowait")), ("consumer", attrgetter("get_nowait"))):
-        for seconds, is_freed in ((0, False), (59, False), (61, True), (None, False)):
+        for seconds, is_freed in ((0, False), (50, False), (61, True), (None, False)):
             with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
                 take(env, role, DEAD)
                 for is_last in (False, True):
@@ -172,7 +172,7 @@ def noted_before(env: Environment, suffix: str, seconds: int | None) -> None:
 @check("decided.heals")
 def two_that_do_not_wait_restore_a_token(env: Environment) -> None:
     """A Put finds room and no token and notes it; another that finds so a minute later restores the token."""
-    for seconds, is_restored in ((0, False), (59, False), (61, True), (None, False)):
+    for seconds, is_restored in ((0, False), (50, False), (61, True), (None, False)):
         with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
             env.redis.delete(env.queue_key(":not_full"))
             for is_last in (False, True):

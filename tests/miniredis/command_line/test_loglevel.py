@@ -65,14 +65,21 @@ def come_and_go(port: int) -> str:
         return f"127.0.0.1:{client.socket.getsockname()[1]}"
 
 
+def await_alone(control: redis.Redis) -> None:
+    """Waits until the server has noticed, and logged or not, that all others have left."""
+    until(lambda: len(control.client_list()) == 1, "the others have left")
+
+
 def test_config_set_loglevel_decides_whether_connections_are_logged(launch: Launch, tmp_path: Path) -> None:
     with launch(tmp_path, "notice") as (port, log), redis.Redis(port=port) as control:
         first = come_and_go(port)
+        await_alone(control)
         assert control.config_set("loglevel", "verbose")
         second = come_and_go(port)
         until(lambda: second in log(), "a client of a verbose server is logged")
         assert control.config_set("loglevel", "notice")
         third = come_and_go(port)
+        await_alone(control)
         assert control.config_set("loglevel", "debug")
         fourth = come_and_go(port)
         until(lambda: fourth in log(), "a client of a debugging server is logged")

@@ -108,6 +108,6 @@ def test_a_sleep_counts_as_the_time_of_its_command(both: list[RawConnection]) ->
         assert client.command("PING") == b"+PONG\r\n"
         reader = hiredis.Reader()
         reader.feed(client.command("SLOWLOG", "GET"))
-        ((_, _, microseconds, words, *_),) = reader.gets()
-        assert words == [b"DEBUG", b"SLEEP", b"0.02"]
-        assert 20_000 <= microseconds < 10_000_000
+        slept = [entry[2] for entry in reader.gets() if entry[3] == [b"DEBUG", b"SLEEP", b"0.02"]]
+        assert len(slept) == 1, "beside others that a busy machine has made slow"
+        assert slept[0] >= 20_000

@@ -10,7 +10,7 @@ import pytest
 
 import miniredis
 from conformance.targets import Address
-from conformance.wire import RawConnection
+from conformance.wire import RawConnection, encode
 
 from ...waiting import until
 
@@ -98,7 +98,10 @@ def test_a_key_that_expires_fails_exec_although_nobody_meets_it(
     clients: tuple[RawConnection, RawConnection],
 ) -> None:
     one, other = clients
-    answer(one, "SET k v PX 50", "WATCH k")
+    one.socket.sendall(
+        encode(*"SET k v PX 50".split()) + encode("WATCH", "k")
+    )  # so that no time passes in between
+    assert [one.reply(), one.reply()] == [b"+OK\r\n"] * 2
     end = time.time() + 0.05
     until(lambda: time.time() > end + 0.002, "the key has expired")
     assert answer(one, "MULTI", "EXEC") == FAILED

@@ -153,10 +153,12 @@ def test_a_blocking_pop_times_out_when_the_held_clock_is_moved() -> None:
         assert wait.result(PATIENCE) is None
 
 
-def test_a_blocked_client_disconnects_at_its_socket_timeout(server: miniredis.EmbeddedServer) -> None:
-    with server.client(socket_timeout=0.02) as client:
+def test_a_blocked_client_disconnects_at_its_socket_timeout(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    with server.client(socket_timeout=0.02) as hasty:
         with pytest.raises(redis.TimeoutError):
-            client.execute_command("BLPOP", "l", "0")
+            hasty.execute_command("BLPOP", "l", "0")
         until(lambda: blocked(client) == 0)  # the connection went with it
         client.rpush("l", "v")
         assert client.llen("l") == 1

@@ -13,7 +13,7 @@ from conformance.wire import RawConnection
 from tests.tools.hostile.floods import FLOODS, Flood, worst_ping
 from tests.tools.hostile.honest import Honest
 
-PAUSE = 150
+PAUSE = 600
 """Milliseconds."""
 
 
@@ -24,7 +24,7 @@ def test_the_honest_client_measures_how_long_it_waited(server_address: Address) 
     ):
         assert other.command("CLIENT", "PAUSE", str(PAUSE)) == b"+OK\r\n"
         other.command("PING")  # is held up as well
-    assert PAUSE / 1000 * 0.8 < honest.worst < 30
+    assert PAUSE / 1000 * 0.3 < honest.worst < 30  # a busy machine may keep it from asking at first
     assert honest.count > 1
 
 

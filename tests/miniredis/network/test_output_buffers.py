@@ -139,18 +139,25 @@ def test_a_subscriber_in_this_process_may_leave_many_messages_unread() -> None:
 
 def test_a_long_pipeline_in_this_process_does_not_starve_other_clients() -> None:
     with miniredis.start() as server:
-        hasty = LocalSocket(server._runner)
-        sending = threading.Thread(target=hasty.sendall, args=(encode("PING") * 100_000,))
-        served = 0
-        with RawConnection(server.host, server.port) as other:
-            sending.start()
-            while sending.is_alive() and served < 10:
-                assert other.command("PING") == b"+PONG\r\n"
-                served += 1
-            assert served == 10
-        sending.join()
-        assert len(hasty.recv(10_000_000)) == 700_000
-        hasty.close()
+        assert any(are_ten_served_meanwhile(server) for _ in range(10)), (
+            "a busy machine may starve others, too"
+        )
+
+
+def are_ten_served_meanwhile(server: miniredis.EmbeddedServer) -> bool:
+    """Whether ten requests of another client are answered before a pipeline in this process is."""
+    hasty = LocalSocket(server._runner)
+    sending = threading.Thread(target=hasty.sendall, args=(encode("PING") * 100_000,))
+    served = 0
+    with RawConnection(server.host, server.port) as other:
+        sending.start()
+        while sending.is_alive() and served < 10:
+            assert other.command("PING") == b"+PONG\r\n"
+            served += 1
+    sending.join()
+    assert len(hasty.recv(10_000_000)) == 700_000
+    hasty.close()
+    return served == 10
 
 
 def test_a_pipeline_in_this_process_ends_at_quit() -> None:

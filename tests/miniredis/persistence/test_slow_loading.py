@@ -38,12 +38,12 @@ LOADING: Final = b"-LOADING Redis is loading the dataset in memory\r\n"
 KEYS: Final = 5000
 
 SLOWLY: Final = (
-    "--key-load-delay", "500",
+    "--key-load-delay", "2000",
     "--loading-process-events-interval-bytes", "1024",
     "--enable-debug-command", "yes",
     "--enable-protected-configs", "yes",
 )  # fmt: skip
-"""Half a millisecond for each key."""
+"""Two milliseconds for each key: ten seconds, of which a test needs the first."""
 
 
 class Gate:

@@ -215,7 +215,7 @@ WITH_ANOTHER_IN_ITS_PLACE = """
 def test_nodes_answer_as_real_ones_when_one_has_died_and_when_its_replica_takes_over(
     redis_7_0: Address,
 ) -> None:
-    quick = "--cluster-node-timeout", "2000", "--cluster-replica-no-failover", "yes"
+    quick = "--cluster-node-timeout", "5000", "--cluster-replica-no-failover", "yes"
     with our_nodes(cluster_replica_no_failover="yes") as ours, real_nodes(*quick) as real:
         for nodes in (ours, real):
             with nodes.client(0) as client:

@@ -50,7 +50,7 @@ def test_get_shows_its_progress_on_a_terminal(
 
 @pytest.mark.parametrize("options", [["-q"], []])
 def test_progress_is_not_shown_when_quiet_or_when_the_terminal_is_the_input(
-    start: Callable[..., Process], screen: Terminal, queue: Queue, raw: redis.Redis, options: list[str]
+    start: Callable[..., Process], screen: Terminal, queue: Queue, options: list[str]
 ) -> None:
     """Neither where it is to be quiet, nor on the terminal that the messages are read from."""
     queue.create(1)
@@ -60,18 +60,14 @@ def test_progress_is_not_shown_when_quiet_or_when_the_terminal_is_the_input(
         feed(put, b"a\nb\n", end=True)
     else:
         screen.press(b"a\nb\n")
-    waiting(raw)
     assert finish(put)[0] == 8
     assert b"messages" not in screen.wait_for(b"queue 'jobs' is full")
 
 
-def test_progress_is_not_shown_in_a_pipe(
-    start: Callable[..., Process], queue: Queue, raw: redis.Redis
-) -> None:
+def test_progress_is_not_shown_in_a_pipe(start: Callable[..., Process], queue: Queue) -> None:
     queue.create(1)
     put = start("put", "jobs", "--timeout", "0.6", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     feed(put, b"a\nb\n", end=True)
-    waiting(raw)
     status, _, err = finish(put)
     assert (status, err) == (8, b"pressure put: 1 line acknowledged\npressure: queue 'jobs' is full\n")
 
