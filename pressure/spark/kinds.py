@@ -1,6 +1,7 @@
 """The parts of the scripts that depend on the kind of queue: Lua functions that the steps in ``lua`` call.
 
-    hold(name)        take the consumer role for this holder; returns a status, and who else holds it
+    hold(name)        take the consumer role for this holder; returns a status, and who else holds it; "more"
+                      if some rows of an earlier consumer are in the queue again, and others not yet
     ours(name)        whether this holder has the role
     leave()           give the role back
     take(most, budget)        claim rows: move them to ``pending``; returns how many, a status, their bytes
@@ -12,7 +13,8 @@ Rules:
       the order.
     - A row is added to its destination before it is removed from its source.
     - A step ends after ``budget`` bytes, since the server serves no other client meanwhile. How long values
-      are is not known before they are read; so few are read first, then as many as fit by the mean so far.
+      are is not known before they are read; so few are read first, then as many as fit by the mean so far,
+      and never more than ``PART``. Of those that were read, only what fits is moved.
     - ``KEYS`` begins with three keys of the step; the keys of the queue follow (``Places.all``).
 
 To add a kind: write its functions, and add a row to ``KINDS``.
@@ -22,7 +24,13 @@ from __future__ import annotations
 
 from typing import Final
 
-COMMON: Final = b"""
+#: The most values that a script reads at once; of a stream, they are delivered then, fit or not.
+PART: Final = 64
+DELIVERED: Final = 16
+
+COMMON: Final = (
+    b"local PART, DELIVERED = %d, %d" % (PART, DELIVERED)
+    + b"""
 local call = redis.call
 local queue, pending = KEYS[4], KEYS[3]
 
@@ -38,28 +46,41 @@ local function bytes_of(values)
   return size
 end
 
+local function oldest(from, count, budget)
+  local some, size = turned(call('LRANGE', from, -count, -1)), 0
+  for at, value in ipairs(some) do
+    size = size + #value
+    if size >= budget then
+      for later = #some, at + 1, -1 do some[later] = nil end
+      break
+    end
+  end
+  return some, size
+end
+
 local function in_parts(most, budget, handle)
   local done, size, some = 0, 0, 1
   while done < most and (size < budget or done == 0) do
-    local count, bytes, problem = handle(math.min(some, most - done), done)
+    local count, bytes, problem = handle(math.min(some, most - done), done, budget - size)
     if count == 0 then return done, size, problem end
     done, size = done + count, size + bytes
-    local fit = size > 0 and math.floor((budget - size) * done / size) or 1000
-    some = math.max(1, math.min(2 * some, 1000, fit))
+    local fit = size > 0 and math.floor((budget - size) * done / size) or PART
+    some = math.max(1, math.min(2 * some, PART, fit))
   end
   return done, size
 end
 
 local function move(from, to, most, budget)
-  return in_parts(most, budget, function(count)
-    local some = call('LRANGE', from, -count, -1)
+  return in_parts(most, budget, function(count, _, left)
+    local some, size = oldest(from, count, left)
     if #some == 0 then return 0 end
-    call('LPUSH', to, unpack(turned(some)))
+    call('LPUSH', to, unpack(some))
     call('LTRIM', from, 0, -(#some + 1))
-    return #some, bytes_of(some)
+    return #some, size
   end)
 end
 """
+)
 
 _NO_ROLES: Final = b"""
 local function hold(name) return 'ok', '' end
@@ -96,7 +117,7 @@ end
 
 local function take(most, budget)
   local moved, size, problem = in_parts(most, budget, function(count)
-    local some = entries(count)
+    local some = entries(math.min(count, DELIVERED))
     if some.err then return 0, 0, some end
     if #some == 0 then return 0 end
     local rows, ids = {}, {}
@@ -119,11 +140,11 @@ local function take(most, budget)
 end
 
 local function put(stage, most, budget)
-  return (in_parts(most, budget, function(count)
-    local some = turned(call('LRANGE', stage, -count, -1))
+  return (in_parts(most, budget, function(count, _, left)
+    local some, size = oldest(stage, count, left)
     for _, payload in ipairs(some) do call('XADD', queue, '*', 'payload', payload) end
     call('LTRIM', stage, 0, -(#some + 1))
-    return #some, bytes_of(some)
+    return #some, size
   end)), 'ok'
 end
 """
@@ -136,7 +157,7 @@ local counts, beats = KEYS[7], KEYS[8]
 
 local function take(most, budget)
   local moved, size = in_parts(most, budget, function(count)
-    local some = call('MQ.POP', count, queue) or {}
+    local some = call('MQ.POP', math.min(count, DELIVERED), queue) or {}
     if #some == 0 then return 0 end
     local rows, ids = {}, {}
     for at, entry in ipairs(some) do
@@ -154,19 +175,20 @@ local function take(most, budget)
 end
 
 local function put(stage, most, budget)
-  return (in_parts(most, budget, function(count)
-    local some = turned(call('LRANGE', stage, -count, -1))
+  return (in_parts(most, budget, function(count, _, left)
+    local some, size = oldest(stage, count, left)
     if #some == 0 then return 0 end
     call('MQ.PUSH', queue, unpack(some))
     call('LTRIM', stage, 0, -(#some + 1))
-    return #some, bytes_of(some)
+    return #some, size
   end)), 'ok'
 end
 """
 )
 
-#: A stream holds the consumer role from its first claim on, with an id of its own. A writer holds the
-#: producer role only within a step.
+#: A stream holds the consumer role from its first claim on, with an id of its own. Before, it puts back what
+#: an earlier consumer has not acknowledged; whoever takes the role in the middle of that goes on with it. A
+#: writer holds the producer role only within a step.
 _PRESSURE: Final = b"""
 local bound_key, closed, producer_free, producer = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local consumer_free, consumer, not_full = KEYS[9], KEYS[10], KEYS[11]
@@ -196,9 +218,13 @@ local function hold(name)
   if not limit_of() then return 'gone', '' end
   if ours(name) then return 'ok', '' end
   if call('LLEN', consumer_free) == 0 then return 'busy', call('GET', consumer) or '' end
+  local moved, size = 0, 0
+  while call('LLEN', pending) > 0 do
+    if moved == 1000 or size >= 1048576 then return 'more', '' end
+    moved, size = moved + 1, size + #call('LMOVE', pending, queue, 'LEFT', 'RIGHT')
+  end
   call('RPOP', consumer_free)
   call('SET', consumer, name)
-  while call('LLEN', pending) > 0 do call('LMOVE', pending, queue, 'LEFT', 'RIGHT') end
   return 'ok', ''
 end
 

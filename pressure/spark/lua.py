@@ -68,6 +68,7 @@ if by ~= me then return {'lost', by, 0} end
 
 #: Begin or continue a stream. KEYS of this and the next three: owner, source, pending. ARGV: the owner, and
 #: the id for a new stream. A new one begins if there is none, or if its claimed rows were moved meanwhile.
+#: The status "more" asks for another call: each puts back some rows of an earlier consumer.
 #: Returns the stream's id, the first row that is not acknowledged, and the row after the last claimed one.
 OPEN: Final = Step(
     _STREAMS
@@ -80,7 +81,8 @@ local count = call('LLEN', pending)
 if not id or claimed - first ~= count then
   if id then
     leave()
-    hold('spark/' .. new)
+    status, other = hold('spark/' .. new)
+    if status ~= 'ok' then return {status, other} end
     count = call('LLEN', pending)
   end
   id, first, claimed = new, 0, count

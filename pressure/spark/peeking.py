@@ -114,7 +114,7 @@ class Peek:
     def _of_list(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         start, pace = part.start, Pace()
         while start < part.end:
-            end = min(start + pace.rows, part.end)
+            end = pace.after(start, part.end)
             look = (b"EXPIRE", part.key, KEPT) if part.length else (b"EXISTS", part.key)
             _, length, found = self._server.ask(
                 look, (b"LLEN", part.key), (b"LRANGE", part.key, -end, -start - 1)
@@ -133,7 +133,7 @@ class Peek:
     def _of_stream(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         after, start, pace = self._delivered(part.key), part.start, Pace()
         while start < part.end:
-            count = min(pace.rows, part.end - start)
+            count = pace.after(start, part.end) - start
             (found,) = self._server.ask((b"XRANGE", part.key, b"(" + after, b"+", b"COUNT", count))
             if not found:
                 return
@@ -154,7 +154,7 @@ class Peek:
     def _of_module(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         start, pace = part.start, Pace()
         while start < part.end:
-            count = min(pace.rows, part.end - start)
+            count = pace.after(start, part.end) - start
             (found,) = self._server.ask((b"MQ.INSPECT", part.key, start, count))
             rows = Rows([data for _, data in found], [each.decode() for each, _ in found], 0)
             pace.learn(rows.values)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,27 +13,44 @@ _ENVELOPE: Final = re.compile(rb"([0-9a-f]{32}) (.*)", re.DOTALL)
 _TIMED: Final = re.compile(r"(\d{1,15})-\d+")
 
 
-#: The most rows and bytes that one reply has, and how many rows the first one has.
+#: The most rows and about how many bytes one reply has.
 READ_TOGETHER: Final = 10_000
 READ_BYTES: Final = 1 << 23
+#: How many rows the first reply has, and the most that one has, if their bytes are not known before.
 READ_FIRST: Final = 16
+UNKNOWN_TOGETHER: Final = 500
 
 
 class Pace:
-    """Says how many rows to ask for: more each time, and no more than fit into ``READ_BYTES`` by their mean.
+    """Says how many rows to ask for, so that a reply has about ``READ_BYTES``.
 
-    Attributes:
-        rows: How many to ask for next.
+    The bytes of some rows are known. Of others it asks for few first, and then for what fits by their mean.
+
+    Args:
+        known: The first row of each part whose bytes are known, the row after its last one, and its bytes.
     """
 
-    def __init__(self) -> None:
-        self.rows = min(READ_FIRST, READ_TOGETHER)
+    def __init__(self, known: Mapping[int, tuple[int, int]] | None = None) -> None:
+        self._known = known or {}
+        self._starts = sorted(self._known)
+        self._rows = min(READ_FIRST, READ_TOGETHER)
+
+    def after(self, start: int, end: int) -> int:
+        """The row after those to ask for, if they begin at ``start`` and end before ``end``."""
+        last, at, size = min(start + READ_TOGETHER, end), start, 0
+        while at < last:
+            place = bisect_right(self._starts, at)
+            after, more = self._known[self._starts[place - 1]] if place else (0, 0)
+            if after <= at or (at > start and size + more > READ_BYTES):
+                break
+            at, size = after, size + more
+        return min(at, last) if at > start else min(start + self._rows, end)
 
     def learn(self, values: Sequence[bytes]) -> None:
         """Note what the last reply had."""
         size = sum(map(len, values)) or 1
         fit = READ_BYTES * len(values) // size
-        self.rows = max(1, min(8 * self.rows, READ_TOGETHER, fit))
+        self._rows = max(1, min(8 * self._rows, READ_TOGETHER, UNKNOWN_TOGETHER, fit))
 
 
 @dataclass(frozen=True, slots=True)

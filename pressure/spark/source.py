@@ -91,6 +91,8 @@ class Source:
         deadline = time.monotonic() + self.options.timeout
         while True:
             status, *rest = self._step(OPEN, new_id())
+            if status == b"more":
+                continue
             if status != b"busy" or time.monotonic() >= deadline:
                 break
             self._server.pause(LOOK)
@@ -304,9 +306,9 @@ class Source:
             RowsGoneError: The rows are gone.
         """
         _, source, pending = self._keys
-        first, pace = state.first, Pace()
+        first, pace = state.first, Pace(self._noted())
         while start < end:
-            after = min(start + pace.rows, end)
+            after = pace.after(start, end)
             look = (b"HMGET", source, b"id", b"first", b"claimed"), (b"LLEN", pending)
             oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
             (known, length, found) = self._server.ask(*atomic(*look, oldest))[-1]
@@ -324,6 +326,18 @@ class Source:
             pace.learn(found)
             yield start, rows_of(self.options.kind, self.options.envelope, found)
             start = after
+
+    def _noted(self) -> dict[int, tuple[int, int]]:
+        """The first row of each claim that is noted, the row after its last one, and its bytes."""
+        (found,) = self._server.ask((b"HGETALL", self._keys[1]))
+        fields = (name.split() for name in found[::2])
+        sizes = zip(fields, found[1::2], strict=True)
+        return {int(name[1]): _after_and_bytes(text) for name, text in sizes if name[0] == b"bytes"}
+
+
+def _after_and_bytes(text: bytes) -> tuple[int, int]:
+    after, _, size = text.partition(b" ")
+    return int(after), int(size)
 
 
 def slices(start: int, end: int, number: int) -> list[tuple[int, int]]:

@@ -12,10 +12,11 @@ import redis
 from pressure.spark import OptionError, sink, source
 from pressure.spark import rows as replies
 from pressure.spark.options import options_of
+from pressure.spark.peeking import Peek
 from pressure.spark.sink import Sink
 from pressure.spark.source import Source
 
-from .conftest import Place
+from .conftest import Place, some
 
 LARGE = [bytes([at]) * 400 for at in range(20)]
 BUDGET = 1000
@@ -81,12 +82,81 @@ def test_small_values_are_moved_in_few_steps(place: Place, monkeypatch: pytest.M
     assert [moved for _, moved, *_ in steps] == [5000]
 
 
-def test_a_reply_has_no_more_bytes_than_its_mean_allows(place: Place) -> None:
-    place.put(*LARGE)
+def test_a_reply_has_no_more_bytes_than_were_noted_when_its_rows_were_claimed(place: Place) -> None:
+    place.put(*([b"x"] * 100), *LARGE, *([b"y"] * 5))
     with reading(place) as stream:
         stream.advance(0, None)
-        sizes = [len(found) for _, found in stream.read(stream.state, 0, 20)]
-    assert sizes == [replies.READ_FIRST, 2, 2]
+        found = [rows.values for _, rows in stream.read(stream.state, 0, 125)]
+        middle = [rows.values for _, rows in stream.read(stream.state, 99, 104)]
+    assert [value for values in found for value in values] == [b"x"] * 100 + LARGE + [b"y"] * 5
+    assert max(sum(map(len, values)) for values in (*found, *middle)) <= BUDGET + 400
+    assert len(found) < 12
+    assert [value for values in middle for value in values] == [b"x", *LARGE[:4]]
+
+
+def test_a_reply_whose_bytes_are_not_known_has_few_rows_and_no_more_bytes_than_their_mean_allows(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replies, "UNKNOWN_TOGETHER", 50)
+    place.put(*([b"x"] * 300), *LARGE * 10)
+    with Peek(place.options()) as peek:
+        found = [len(rows) for part in peek.plan() for _, rows in peek.read(part)]
+    assert found[:7] == [16, *[50] * 5, 50]
+    assert max(found[7:]) < 10
+
+
+def commands_of_steps(raw: Any, act: Callable[[], object]) -> list[list[list[bytes]]]:
+    """The commands of each script that runs meanwhile."""
+    with raw.monitor() as monitor:
+        act()
+        raw.echo("the end")
+        found: list[list[list[bytes]]] = []
+        for each in monitor.listen():
+            words = each["command"].encode("latin-1").split()
+            if words == [b"ECHO", b"the", b"end"]:
+                return found
+            if words[0].upper() in (b"EVAL", b"EVALSHA"):
+                found.append([])
+            elif each["client_type"] == "lua":
+                found[-1].append(words)
+    raise AssertionError("the server said nothing more")
+
+
+def asked(command: list[bytes]) -> int:
+    """How many values a command reads, and how many bytes it has."""
+    name = command[0].upper()
+    if name == b"LRANGE":
+        return int(command[3]) - int(command[2]) + 1
+    return int(command[command.index(b"COUNT") + 1]) if b"COUNT" in command else 0
+
+
+def test_no_step_does_much_in_redis_whichever_values_come_next(
+    place: Place, make: Callable[..., Place], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small values are no promise that the next ones are small, too."""
+    budget, large = 20_000, b"L" * 5_000
+    for module, name in ((source, "CLAIMED_BYTES"), (sink, "MOVED_BYTES")):
+        monkeypatch.setattr(module, name, budget)
+    values = [b"s"] * 150 + [large] * 20 + [b"s"] * 150 + [large] * 20
+    place.put(*values)
+    target = make(place.kind)
+
+    def copied() -> None:
+        with reading(place) as stream, Sink(target.options()) as out:
+            end = stream.advance(0, None)
+            staged = [out.stage((found.values for _, found in stream.read(stream.state, 0, end)), 0, "w")]
+            out.commit("w", 0, staged)
+            stream.acknowledge(end)
+            stream.leave()
+
+    steps = commands_of_steps(raw, copied)
+    assert target.look() == values
+    for commands in steps:
+        assert len(commands) < 400
+        assert max(map(asked, commands), default=0) <= 64
+        moved = sum(len(word) for words in commands for word in words if len(word) in (1, len(large)))
+        assert moved < budget + (16 if place.kind == "reliable" else 1) * len(large)
+    assert len(steps) < 50
 
 
 def test_a_batch_has_about_the_bytes_of_its_option(place: Place) -> None:
@@ -125,6 +195,22 @@ def test_bytes_that_were_not_noted_are_counted(make: Callable[..., Place], raw: 
         raw.hdel(stream._keys[1], *(f"bytes {at}" for at in range(20)))
         stream.acknowledge(20)
     assert place.queue.stats().consumed_bytes == 8000
+
+
+def test_what_an_earlier_consumer_has_left_is_put_back_in_parts(
+    make: Callable[..., Place], raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make()
+    values = [*some(0, 1500), *([b"L" * 400_000] * 6)]
+    place.put(*values)
+    keys = place.queue.keys
+    for _ in values:
+        raw.lmove(keys.queue, keys.unacked, "RIGHT", "LEFT")
+    with reading(place) as stream:
+        steps = replies_to_steps(stream, monkeypatch)
+        assert stream.state.claimed == 0
+        assert [status for status, *_ in steps] == [b"more"] * 3 + [b"ok"]
+        assert place.look() == values
 
 
 def test_more_rows_at_least_than_at_most_are_refused() -> None:
