@@ -21,7 +21,7 @@ __all__ = ["main"]
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m tests.tools.chaos.spark",
-        description="Copies rows from queue to queue with Spark, kills and freezes its driver, its Python workers and "
+        description="Copies rows from queue to queue with Spark, kills and freezes its driver, its workers, its executors and "
         "the server, and has connections hang; then says whether a row was lost, or came twice.",
         epilog="Exit status: 0 all is well, 1 something is not.",
     )

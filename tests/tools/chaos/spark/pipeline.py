@@ -60,10 +60,18 @@ class Pipeline:
     @property
     def workers(self) -> list[int]:
         """The processes of Python that its Java has started."""
+        return self._started(b"pyspark.daemon")
+
+    @property
+    def executors(self) -> list[int]:
+        """The Java processes of its executors; none with a ``local`` master, whose driver is its executor."""
+        return self._started(b"CoarseGrainedExecutorBackend")
+
+    def _started(self, word: bytes) -> list[int]:
         known, found = _processes(), {self.process.pid} if self.process else set()
         while more := {pid for pid, parent, _ in known if parent in found and pid not in found}:
             found |= more
-        return [pid for pid, _, words in known if pid in found and b"pyspark.daemon" in words]
+        return [pid for pid, _, words in known if pid in found and word in words]
 
     def signal(self, number: signal.Signals) -> None:
         """To the driver: its Python and its Java. Its workers are in groups of their own."""

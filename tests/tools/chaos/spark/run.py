@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
@@ -38,6 +38,7 @@ class Run:
     def __init__(self, stack: ExitStack, rate: float, master: str, luck: Random) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spark-chaos-")))
         self.luck = luck
+        self.kinds = {name: kind for name, kind in KINDS.items() if name != EXECUTOR or not is_local(master)}
         self.servers = Servers(folder)
         stack.callback(self.servers.stop)
         self.front = stack.enter_context(Front(self.servers.address))
@@ -65,9 +66,9 @@ class Run:
                 self.pipeline.start()
             if self._moves():
                 time.sleep(self.luck.uniform(0, pause))  # any moment of a batch
-                kind = self.luck.choices(list(KINDS), [each[0] for each in KINDS.values()])[0]
+                kind = self.luck.choices([*self.kinds], [each[0] for each in self.kinds.values()])[0]
                 self.blows[kind] += 1
-                _, strike, heal = KINDS[kind]
+                _, strike, heal = self.kinds[kind]
                 strike(self)
                 if heal is not None:
                     time.sleep(self.luck.uniform(0, LASTS))
@@ -129,10 +130,22 @@ def kill_driver(run: Run) -> None:
     run.pipeline.kill()
 
 
-def kill_worker(run: Run) -> None:
-    if workers := run.pipeline.workers:
+def is_local(master: str) -> bool:
+    return master.startswith("local[")
+
+
+def kill_one(run: Run, processes: Sequence[int]) -> None:
+    if processes:
         with suppress(ProcessLookupError):
-            os.kill(run.luck.choice(workers), signal.SIGKILL)
+            os.kill(run.luck.choice(processes), signal.SIGKILL)
+
+
+def kill_worker(run: Run) -> None:
+    kill_one(run, run.pipeline.workers)
+
+
+def kill_executor(run: Run) -> None:
+    kill_one(run, run.pipeline.executors)
 
 
 def freeze_driver(run: Run) -> None:
@@ -155,12 +168,16 @@ def hang_up(run: Run) -> None:
     run.front.hang_up()
 
 
+#: What is done only where executors are processes of their own.
+EXECUTOR: Final = "executor killed"
+
 Act = Callable[[Run], None]
 
 #: What may be done, how often compared with the others, and what ends it after some seconds.
 KINDS: Final[Mapping[str, tuple[int, Act, Act | None]]] = {
     "driver killed": (4, kill_driver, None),
     "worker killed": (4, kill_worker, None),
+    EXECUTOR: (4, kill_executor, None),
     "driver frozen": (2, freeze_driver, thaw_driver),
     "server killed": (3, restart_server, None),
     "cut off": (2, cut_off, hang_up),
