@@ -130,6 +130,7 @@ def test_generated_mutants_are_python(file: str) -> None:
         compile(each.source(), file, "exec", dont_inherit=True)
 
 
+@pytest.mark.exhaustive  # four seconds of processor time: it records what clauses execute
 def test_a_mutant_is_judged_by_who_executes_its_statement(small: str) -> None:
     recorded = {
         "both": (2.0, {small: [9, 11]}),
@@ -153,6 +154,7 @@ def test_the_recorder_sees_the_lines_that_threads_execute(benches: Benches) -> N
     assert (status, printed) == (0, "['miniredis/engine/numbers/numbers.py'] {}\n")
 
 
+@pytest.mark.exhaustive  # likewise
 def test_the_suite_convicts_a_generated_mutant_and_a_change_that_makes_no_difference_survives(
     benches: Benches,
 ) -> None:
