@@ -7,6 +7,7 @@ has failed is tried again once in a second, and with each write that follows.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -115,6 +116,7 @@ class AppendOnlyFile:
         self._policy = policy
         self._syncer = Syncer(file, when_synced)
         self._whole = file.size  # up to here it holds whole writes
+        self._is_torn = False  # a write failed, or a signal interrupted it: there may be something behind
         self._delayed_since: float | None = None
         self._write_error: OSError | None = None
         self.pending = b""
@@ -195,23 +197,23 @@ class AppendOnlyFile:
         return False
 
     def _write_pending(self) -> None:
+        self._cut_half_a_write()
+        self._is_torn = True
         try:
-            if self._file.size != self._whole:
-                self._file.truncate(self._whole)  # a write failed in the middle
             self._file.write(self.pending)
         except OSError:
-            self._cut_half_a_write()
+            with contextlib.suppress(OSError):  # the next write begins with it
+                self._cut_half_a_write()
             raise
         self._whole = self._file.size
         self._write_error = None
         self.pending = b""
+        self._is_torn = False
 
     def _cut_half_a_write(self) -> None:
-        try:
-            if self._file.size != self._whole:
-                self._file.truncate(self._whole)
-        except OSError:
-            pass  # the next write begins with it
+        if self._is_torn:
+            self._file.truncate(self._whole)
+            self._is_torn = False
 
     def sync(self) -> None:
         """Writes what had to wait, and makes all of it durable; raises ``OSError``."""

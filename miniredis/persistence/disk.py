@@ -34,7 +34,7 @@ class File:
 
     def __init__(self, path: Path, flags: int) -> None:
         self._path = path
-        self._descriptor, self.size = opened(path, os.O_WRONLY | flags)
+        self._descriptor, self.size = opened(path, os.O_WRONLY | os.O_APPEND | flags)
 
     def write(self, data: bytes | memoryview) -> None:
         """Writes all of it; ``size`` tells how much was written where that fails."""
@@ -106,7 +106,7 @@ class Disk:
 
     def append(self, path: Path) -> File:
         """Opens a file, new or not, to write behind what is there."""
-        return File(path, os.O_CREAT | os.O_APPEND)
+        return File(path, os.O_CREAT)
 
     def create(self, path: Path) -> File:
         """Opens a file to write it from the beginning."""

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -263,6 +263,28 @@ def push_until_it_hangs_up(client: redis.Redis) -> int:
             answered += 1
     except redis.ConnectionError:
         return answered
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "no space left"), KeyboardInterrupt()])
+def test_what_follows_a_write_that_ended_in_its_middle_can_be_loaded(
+    failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def write_half(descriptor: int, data: bytes) -> int:
+        monkeypatch.undo()
+        write(descriptor, data[: len(data) // 2])
+        raise failure
+
+    with miniredis.start(dir=tmp_path, appendfsync="no") as server, server.client() as client:
+        client.incr("n")
+        monkeypatch.setattr(os, "write", write_half)
+        with suppress(KeyboardInterrupt):
+            client.incr("n")
+        until(lambda: client.info("persistence")["aof_last_write_status"] == "ok")
+        assert client.incr("n") == 3
+    with miniredis.start(dir=tmp_path) as server:
+        assert server.content("n") == b"3"
 
 
 def test_a_server_in_this_process_tells_why_it_has_stopped(
