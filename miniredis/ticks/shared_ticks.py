@@ -22,13 +22,19 @@ from .re_entrance import RE_ENTRANT
 if TYPE_CHECKING:
     from ..engine import Instant
 
-__all__ = ["SharedTicks", "TickInterruptedError"]
+__all__ = ["NEVER_WAIT", "SharedTicks", "TickInterruptedError"]
 
 AT_FIRST: Final = 0.001
 """Seconds for which a thread waits for others to run its part, before it waits for the lock."""
 
 PATIENCE: Final = 0.05
 """Seconds after which a thread no longer relies on the one that waits for the lock: that may be gone."""
+
+NEVER_WAIT: Final = (False,)
+"""For ``map(lock.acquire, NEVER_WAIT)``, whose one result says whether this thread has the lock.
+
+Unlike after a call of ``acquire``, no signal handler runs before the ``try`` whose ``finally`` gives it up.
+"""
 
 
 class TickInterruptedError(Exception):
@@ -99,15 +105,18 @@ class SharedTicks:
         me = threading.get_ident()
         if me in self._threads:
             raise RuntimeError(RE_ENTRANT)
-        self._threads.add(me)
+        part = TickRequest(act)
         try:
-            part = TickRequest(act)
+            self._threads.add(me)
             self.waiting.append(part)
             if not self._run_if_free():
                 part.wait(AT_FIRST)
             while not part.is_over:
                 if not self._run_if_free():
                     self._wait_for_lock(part)
+        except BaseException:  # a signal: what it wanted is not to be done behind what it may do next
+            part.act = do_nothing
+            raise
         finally:
             self._threads.discard(me)
         if part.was_interrupted:
@@ -116,27 +125,29 @@ class SharedTicks:
 
     def _run_if_free(self) -> bool:
         """Runs a tick for all that wait, unless another thread has the lock; returns whether it did."""
-        is_free = self._lock.acquire(blocking=False)
+        (is_free,) = map(self._lock.acquire, NEVER_WAIT)
         if is_free:
-            self._run_with_lock()
+            try:
+                self._run_tick()
+            finally:
+                self._lock.release()
+                self.hand_over()
         return is_free
 
     def _wait_for_lock(self, part: TickRequest) -> None:
         """Runs such a tick once another thread gives up the lock; or waits, if a third one waits for that."""
-        if not self._is_next.acquire(blocking=False):
+        (is_next,) = map(self._is_next.acquire, NEVER_WAIT)
+        if not is_next:
             part.wait(PATIENCE)
             return
         try:
-            self._lock.acquire()
+            with self._lock:
+                is_next = False
+                self._is_next.release()  # who comes from now on may be late for the tick that begins
+                self._run_tick()
         finally:
-            self._is_next.release()  # who comes from now on may be late for the tick that begins
-        self._run_with_lock()
-
-    def _run_with_lock(self) -> None:
-        try:
-            self._run_tick()
-        finally:
-            self._lock.release()
+            if is_next:
+                self._is_next.release()
             self.hand_over()
 
     def run(self, now: Instant, end_tick: Callable[[Instant], None]) -> None:
@@ -158,3 +169,7 @@ class SharedTicks:
         """This thread has given up the lock: wakes one that came too late for its tick."""
         with suppress(IndexError):
             self.waiting[0].wake()
+
+
+def do_nothing(_now: Instant) -> None:
+    """What a thread wants that no longer waits."""

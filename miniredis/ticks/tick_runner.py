@@ -25,7 +25,7 @@ from ..persistence.server_files import ServerFiles
 from .deadlines import Alarm, advance_together
 from .re_entrance import RE_ENTRANT
 from .script_gaps import ScriptGaps
-from .shared_ticks import SharedTicks, TickInterruptedError
+from .shared_ticks import NEVER_WAIT, SharedTicks, TickInterruptedError
 
 if TYPE_CHECKING:
     from ..clock import Clock
@@ -206,7 +206,8 @@ class TickRunner:
         Returns:
             What ``act`` returns; ``NO_REPLY`` if another thread ran it, and was interrupted.
         """
-        if not self.lock.acquire(blocking=False):
+        (is_free,) = map(self.lock.acquire, NEVER_WAIT)
+        if not is_free:
             return self._tick_with_others(partial(act_for_others or act, session, what), session)
         try:
             return self._tick_with_lock(act, session, what)
@@ -231,11 +232,15 @@ class TickRunner:
         try:
             return cast(Answer, self._shared_ticks.take_part(act))
         except TickInterruptedError:
-            with self.lock:  # the client hears no reply, as if its connection had been cut
-                if outlet := self._outlets.get(session):
-                    outlet.hang_up()
-                self.disconnect_soon(session)
+            with self.lock:
+                self._cut_off(session)
             return cast(Answer, NO_REPLY)
+
+    def _cut_off(self, session: Session) -> None:
+        """The client hears no reply, as if its connection had been cut; with the lock held."""
+        if outlet := self._outlets.get(session):
+            outlet.hang_up()
+        self.disconnect_soon(session)
 
     def _run_tick(self) -> None:
         """Runs a tick for the threads that share it."""
@@ -363,16 +368,21 @@ class TickRunner:
         replicas = engine.replication.replicas
         if replicas.all:
             due_sessions = replicas.first(due_sessions)
-        journal = self.files.journal
-        if journal is not None and not self._keep(journal):
-            return
-        for session in due_sessions:
-            outlet = outlets.get(session)
-            if outlet is not None:
-                try:
-                    outlet.flush(now)
-                except Exception as fault:
-                    self._fail(session, outlet, fault, now)
+        try:
+            journal = self.files.journal
+            if journal is not None and not self._keep(journal):
+                return
+            for session in due_sessions:
+                outlet = outlets.get(session)
+                if outlet is not None:
+                    try:
+                        outlet.flush(now)
+                    except Exception as fault:
+                        self._fail(session, outlet, fault, now)
+        except BaseException:  # a signal on this thread: nobody knows what was kept, and who was sent a reply
+            for session in due_sessions:
+                self._cut_off(session)
+            raise
         if replicas.all:
             self._tell_of_sent_snapshots()
         if engine.faults:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import miniredis
+from conformance.wire import RawConnection
+from miniredis.ticks.shared_ticks import TickRequest
 from miniredis.ticks.tick_runner import TickRunner
 
 from ...cases import exhaustive
@@ -209,6 +216,72 @@ def test_a_signal_handler_in_the_middle_of_a_command_stops_the_server_and_waits_
 @pytest.mark.parametrize("use", ["waiter.parse_response()", "server.wait_until(lambda: False)"])
 def test_a_signal_handler_in_the_middle_of_a_command_cannot_wait_for_another_one(use: str) -> None:
     assert printed_by(HANDLER, "start", use, "in it") == "True\n1\n"
+
+
+def was_interrupted(number: int, act: Callable[[], object]) -> bool:
+    """Whether something takes so many calls that a signal came at this one, or on the way back from it."""
+    calls = itertools.count(1)
+
+    def look(_frame: Any, event: str, _what: Any) -> None:
+        if event in {"call", "c_return"} and next(calls) == number:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    try:
+        sys.setprofile(look)
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+@pytest.mark.parametrize("way", ["alone", "for several threads", "after another thread"])
+def test_an_interrupt_at_any_call_of_a_command_keeps_the_lock_from_nobody(way: str) -> None:
+    with miniredis.start() as server, server.client() as client, ThreadPoolExecutor(1) as another:
+        runner = server._runner
+        act: Callable[[], object] = {
+            "alone": lambda: client.set("k", "v"),
+            "for several threads": lambda: runner._shared_ticks.take_part(id),
+            "after another thread": lambda: runner._shared_ticks._wait_for_lock(TickRequest(id)),
+        }[way]
+
+        def is_free() -> bool:
+            has_lock = runner.lock.acquire(timeout=1)
+            if has_lock:
+                runner.lock.release()
+            return has_lock
+
+        for number in itertools.count(1):
+            if not was_interrupted(number, act):
+                break
+            assert another.submit(is_free).result(), number
+            assert not runner._shared_ticks._is_next.locked(), number
+        assert number > 10
+
+
+def test_who_was_to_hear_of_an_interrupted_command_is_hung_up_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows what became of the command on the disk."""
+    sync = os.fdatasync
+
+    def interrupt(descriptor: int) -> None:
+        monkeypatch.undo()
+        sync(descriptor)
+        raise KeyboardInterrupt
+
+    with miniredis.start(dir=tmp_path) as server, server.client() as client:
+        client.ping()
+        with RawConnection(server.host, server.port) as waiter:
+            waiter.send("BLPOP", "jobs", "0")
+            server.wait_until(lambda: server.blocked_clients("jobs"))
+            monkeypatch.setattr(os, "fdatasync", interrupt)
+            with suppress(KeyboardInterrupt):
+                client.rpush("jobs", "resize")
+            assert client.llen("jobs") == 0
+            assert waiter.socket.recv(100) == b""
 
 
 def test_a_server_that_fails_while_it_stops_ends_its_thread_and_gives_up_its_directory(

@@ -201,6 +201,31 @@ def test_a_thread_is_not_left_alone_by_one_that_was_interrupted(
     assert clients[0].llen("jobs") == THREADS  # perhaps done, as they were told
 
 
+def test_a_command_that_was_interrupted_while_it_waited_is_not_run_behind_the_next(
+    server: miniredis.EmbeddedServer, clients: list[redis.Redis], threads: ThreadPoolExecutor
+) -> None:
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with server._runner.lock:
+            held.set()
+            over.wait(PATIENCE)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    holder = threads.submit(hold)
+    held.wait(PATIENCE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared_ticks.TickRequest, "wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            clients[0].set("k", "first")
+    over.set()
+    holder.result(PATIENCE)
+    assert clients[0].set("k", "second")
+    assert clients[0].get("k") == b"second"
+
+
 def test_who_waits_for_the_first_in_line_goes_on_when_that_is_gone(
     server: miniredis.EmbeddedServer, clients: list[redis.Redis], threads: ThreadPoolExecutor
 ) -> None:
