@@ -20,9 +20,11 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
         lease: The query's option ``lease``, in seconds. The query may own its queues for this long after it
             has ended.
 
+    A query that has completed no batch does not say which queues it reads: nothing is done for it.
+
     Returns:
         How many rows are still claimed, because their batch was not completed. The next run with the same
-        checkpoint reads them.
+        checkpoint reads them. 0 for a query that has completed no batch, whatever it has claimed.
 
     Raises:
         QueueInUseError: Another query reads one of the queues.

@@ -35,6 +35,9 @@ Read: TypeAlias = Callable[[Any], Any]
 _EXACT: Final = 2**53
 #: The most bytes that Arrow parses at once.
 _BLOCK: Final = 1 << 28
+#: A decimal number as text, and a whole number as a key of a map, which has one form only.
+_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_KEY: Final = re.compile(r"0|-?[1-9][0-9]*")
 _NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -122,17 +125,35 @@ def _float(value: Any) -> float:
 
 
 def _decimal(value: Any) -> decimal.Decimal:
-    try:
-        return decimal.Decimal(_expect(value, int, str, decimal.Decimal))
-    except decimal.InvalidOperation:
-        raise ValueError(f"not a number: {value[:80]}") from None
+    _expect(value, int, str, decimal.Decimal)
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):  # Python reads more, such as 1_000
+        raise ValueError(f"not a number: {value[:80]}")
+    return decimal.Decimal(value)
+
+
+def _key_number(name: str) -> int:
+    if not _KEY.fullmatch(name):  # two names of one number would be two equal keys
+        raise ValueError(f"not a whole number: {name[:80]}")
+    return int(name)
+
+
+def _precise(value: Any) -> str:
+    text: str = _expect(value, str)
+    if re.search(r"[.,]\d{6}\d*[1-9]", text):
+        raise ValueError(f"a time with more than six digits of a second: {text[:80]}")
+    return text
+
+
+def _time(value: Any) -> dt.time:
+    found = dt.time.fromisoformat(_precise(value))
+    if found.tzinfo is not None:
+        raise ValueError(f"a time with a time zone: {value[:80]}; read it as STRING")
+    return found
 
 
 def _time_of(zone: bool) -> Read:
     def read(value: Any) -> dt.datetime:
-        text: str = _expect(value, str)
-        if re.search(r"[.,]\d{6}\d*[1-9]", text):
-            raise ValueError(f"a time with more than six digits of a second: {text[:80]}")
+        text = _precise(value)
         found = dt.datetime.fromisoformat(text)
         if (found.tzinfo is not None) != zone:
             raise ValueError(
@@ -156,7 +177,7 @@ def _struct(type: Any) -> Read:  # noqa: A002
 
 def _map(type: Any) -> Read:  # noqa: A002
     whole, item = pa.types.is_integer(type.key_type), _field(type.item_field)
-    key = int if whole else _read(type.key_type)
+    key = _key_number if whole else _read(type.key_type)
     return lambda value: [(key(name), item(each)) for name, each in _expect(value, dict).items()]
 
 
@@ -183,7 +204,7 @@ _READERS: Final[tuple[tuple[Callable[[Any], bool], Callable[[Any], Read]], ...]]
     (pa.types.is_binary, lambda _: lambda value: _expect(value, str).encode()),
     (pa.types.is_timestamp, lambda kind: _time_of(kind.tz is not None)),
     (pa.types.is_date, lambda _: lambda value: dt.date.fromisoformat(_expect(value, str))),
-    (pa.types.is_time, lambda _: lambda value: dt.time.fromisoformat(_expect(value, str))),
+    (pa.types.is_time, lambda _: _time),
     (pa.types.is_map, _map),
     (pa.types.is_list, _array),
     (pa.types.is_struct, _struct),
@@ -234,7 +255,7 @@ def _written(value: Any, type: Any) -> Any:  # noqa: A002
 
 
 def _key(value: Any, type: Any) -> str:  # noqa: A002
-    if not (pa.types.is_string(type) or pa.types.is_integer(type)):
+    if not any(each(type) for each in (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)):
         raise PayloadError(f"JSON cannot hold a map with keys of type {type}; cast them to STRING")
     return str(value)
 

@@ -135,7 +135,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit() or not int(text):
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**53):
         raise ValueError("must be a whole number of 1 or more")
     return int(text)
 
@@ -233,7 +233,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
 _BY_LOWER: Final = {name.lower(): name for name in OPTIONS}
 
 #: Options that Spark itself adds to those of a stream.
-_SPARKS: Final = ("path", "checkpointlocation", "queryname")
+_SPARKS: Final = ("checkpointlocation", "queryname")
 
 
 def options_of(given: Mapping[str, str]) -> Options:
@@ -266,6 +266,11 @@ def options_of(given: Mapping[str, str]) -> Options:
 def _known(written: str) -> str:
     if (name := _BY_LOWER.get(written.lower())) is not None:
         return name
+    if written.lower() == "path":
+        raise OptionError(
+            "a queue has no path: name it by the option queue, and leave the argument of load(), save() or "
+            "start() out"
+        )
     near = difflib.get_close_matches(written.lower(), _BY_LOWER, 1)
     hint = f"; did you mean {_BY_LOWER[near[0]]}?" if near else f"; the options are {', '.join(OPTIONS)}"
     raise OptionError(f"option {written} is not known{hint}")
@@ -281,8 +286,11 @@ def _check(options: Options) -> None:
         raise OptionError("option dead works only without malformed: it says what is done with such messages")
     if options.envelope and options.kind != "backup":
         raise OptionError("option envelope works only with kind=backup")
-    if options.batch is not None and options.writer is None:
-        raise OptionError("option batch needs the option writer: it is the number of a batch of that writer")
+    if (options.batch is None) is not (options.writer is None):
+        raise OptionError(
+            "options writer and batch need each other: a writer's batch is written if its number is larger "
+            "than the last one"
+        )
     if len(options.queues) > (options.rows_per_batch or ROWS):
         raise OptionError(
             "option rowsPerBatch is less than the number of queues, so one of them could starve"

@@ -156,7 +156,7 @@ class Sink:
             QueueClosedError: It is closed.
         """
         marker = self._marker(writer)
-        put = 0
+        put, staged = 0, [each for each in staged if each.rows]
         while True:
             status, *rest = self._decide(marker, batch, staged, self._server.run_id if consecutive else "")
             if status == b"done":
@@ -215,9 +215,8 @@ class Sink:
         self._server.ask((b"UNLINK", *keys, *((self._marker(writer),) if once else ())))
 
     def _decide(self, marker: bytes, batch: int, staged: Sequence[Staged], run: str) -> list[Any]:
-        some = [each for each in staged if each.rows]
-        words = [word for each in some for word in (each.id, each.rows)]
-        keys = (marker, *(self._stage(each.id) for each in some))
+        words = [word for each in staged for word in (each.id, each.rows)]
+        keys = (marker, *(self._stage(each.id) for each in staged))
         kept, rollback = round(KEPT * 1000), self.options.rollback
         reply: list[Any] = self._server.script(DECIDE, keys, batch, kept, run, rollback, *words)
         return reply

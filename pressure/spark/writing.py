@@ -87,7 +87,7 @@ class Writer(_Writing, DataSourceArrowWriter):
         if not put:
             warnings.warn(
                 f"queue {options.queue!r}: nothing was written, since writer {options.writer!r} has written "
-                f"batch {options.batch or 0} or a later one before; give the next one a number: option batch",
+                f"batch {options.batch} or a later one before; give the next one a larger number",
                 stacklevel=1,
             )
 

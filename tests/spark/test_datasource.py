@@ -226,7 +226,9 @@ def test_wrong_options_columns_and_modes_are_refused(embedded_server: Address) -
         "the column value is binary": lambda: made(options).reader(schema()),
         "cannot be overwritten": lambda: made(options).writer(columns, True),
         "cannot be written with outputMode": lambda: made(options).streamWriter(columns, True),
-        "for batch writes": lambda: made({**options, "writer": "w"}).streamWriter(columns, False),
+        "for batch writes": lambda: made({**options, "writer": "w", "batch": "1"}).streamWriter(
+            columns, False
+        ),
     }
     for told, attempt in attempts.items():
         with pytest.raises(OptionError, match=told):

@@ -111,9 +111,16 @@ KIND_OF_ERROR = [
     (pa.timestamp("us"), b'{"x": "2026-03-02T12:00:00Z"}'),
     (pa.timestamp("us"), b'{"x": "2026-03-02T12:00:00.1234567"}'),
     (pa.date32(), b'{"x": 5}'),
+    (pa.time64("us"), b'{"x": "10:00:00.1234567"}'),
+    (pa.time64("us"), b'{"x": "10:00:00+02:00"}'),
     (pa.decimal128(5, 2), b'{"x": 1.555}'),
     (pa.decimal128(5, 2), b'{"x": "one"}'),
     (pa.decimal128(5, 2), b'{"x": 1e999999999}'),
+    (pa.decimal128(5, 2), b'{"x": "1_00"}'),
+    (pa.decimal128(5, 2), '{"x": "\u0663"}'.encode()),
+    (pa.decimal128(5, 2), b'{"x": "NaN"}'),
+    (pa.map_(pa.int32(), pa.int32()), b'{"x": {"1_0": 1}}'),
+    (pa.map_(pa.int32(), pa.int32()), b'{"x": {"1": 1, "01": 2}}'),
     (pa.list_(pa.string()), b'{"x": "abc"}'),
     (pa.string(), b'{"x": "\\ud800"}'),
     (pa.string(), b'{"x": "\xff"}'),
@@ -190,6 +197,14 @@ def test_json_reads_all_that_it_writes(kind: Any, value: Any) -> None:
     form = schema("json").set(2, pa.field("value", pa.struct([("x", kind)])))
     (batch,) = payloads.batches_of(options("json"), form, iter([(0, Rows(lines))]))
     assert batch.column("value").to_pylist() == [{"x": value}, {"x": None}]
+
+
+def test_large_types_of_arrow_are_written_like_the_others() -> None:
+    table = {
+        "m": pa.array([[("a", float("inf"))]], pa.map_(pa.large_string(), pa.float64())),
+        "l": pa.array([["b"]], pa.large_list(pa.large_string())),
+    }
+    assert written(options("json"), table) == ([b'{"m": {"a": "Infinity"}, "l": ["b"]}'], None)
 
 
 def test_numbers_that_json_does_not_have_are_written_as_texts() -> None:
