@@ -95,7 +95,7 @@ class LocalConnection(redis.connection.AbstractConnection):
     def _connect(self) -> Any:
         sock = self._connect_locally()
         sock.settimeout(self.socket_timeout)
-        self.direct.client = sock
+        self.direct.client = None if self.health_check_interval else sock  # redis-py has checks to do
         return sock
 
     def _host_error(self) -> str:
@@ -142,7 +142,7 @@ class AsyncLocalConnection(redis.asyncio.connection.AbstractConnection):
         pipe = self._connect_locally()
         self._reader = pipe.reader
         self._writer = cast(Any, pipe)
-        self.direct.client = pipe
+        self.direct.client = None if self.health_check_interval else pipe  # redis-py has checks to do
 
     def _host_error(self) -> str:
         return PLACE

@@ -101,6 +101,14 @@ def test_the_threshold_of_quicklists_takes_what_redis_takes(both: list[RawConnec
     )
 
 
+def test_an_error_on_demand_is_sent_as_it_is_and_not_counted(both: list[RawConnection]) -> None:
+    alike(both, "CONFIG", "RESETSTAT")
+    texts = ["ERR a", "LOADING a b", "", "-x", "\n a\r\n", "a\0b", "\xff"]
+    check_each({repr(text): text for text in texts}, lambda text: alike(both, "DEBUG", "ERROR", text))
+    for request in ("DEBUG ERROR", "DEBUG ERROR a b", "MULTI", "DEBUG ERROR X", "EXEC", "INFO errorstats"):
+        alike(both, *request.split())
+
+
 def test_a_sleep_counts_as_the_time_of_its_command(both: list[RawConnection]) -> None:
     for client in both:
         assert client.command("CONFIG", "SET", "slowlog-log-slower-than", "20000") == b"+OK\r\n"

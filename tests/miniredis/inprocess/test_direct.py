@@ -321,6 +321,32 @@ def test_a_list_that_is_changed_by_its_receiver_is_not_the_servers(
         monkeypatch.undo()
 
 
+def test_a_client_checks_its_connection_as_often_as_it_is_told(server: miniredis.Server) -> None:
+    async def ask_asynchronously() -> None:
+        async with server.async_client(health_check_interval=60) as client:
+            await client.get("k")
+            pool: Any = client.connection_pool
+            connection = await pool.get_connection()
+            connection.next_health_check = 0
+            await pool.release(connection)
+            await client.get("k")
+            await client.get("k")
+
+    with server.record() as recorded:
+        with server.client(health_check_interval=60) as client:
+            client.get("k")
+            pool: Any = client.connection_pool
+            connection = pool.get_connection()
+            connection.next_health_check = 0
+            pool.release(connection)
+            client.get("k")
+            client.get("k")
+        asyncio.run(ask_asynchronously())
+    assert [call.text for call in recorded] == 2 * [
+        "PING", "HELLO 3", "GET k", "PING", "GET k", "GET k"
+    ]  # fmt: skip
+
+
 def test_what_hears_or_bends_every_request_hears_and_bends_these(server: miniredis.Server) -> None:
     with server.client() as client:
         client.set("k", 1)

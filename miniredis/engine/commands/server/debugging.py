@@ -103,6 +103,14 @@ def debug_quicklist_packed_threshold(session: Session, args: list[bytes]) -> Rep
 LARGEST_THRESHOLD: Final = (1 << 32) - (1 << 20)
 
 
+def debug_error(session: Session, args: list[bytes]) -> Encoded:
+    """Replies with this error, which is not counted as one."""
+    return Encoded(b"-%b\r\n" % args[2].translate(IN_ONE_LINE))
+
+
+IN_ONE_LINE: Final = bytes.maketrans(b"\r\n", b"  ")
+
+
 def debug_protocol(session: Session, args: list[bytes]) -> Encoded:
     """A sample reply of a RESP3 type, for testing clients."""
     sample = PROTOCOL_SAMPLES.get(args[2].lower())
@@ -161,6 +169,7 @@ ANY_NUMBER: Final = 0
 PARTS: Final[dict[tuple[bytes, int], Part]] = {
     (b"DIGEST", 2): debug_digest,
     (b"DIGEST-VALUE", ANY_NUMBER): debug_digest_value,
+    (b"ERROR", 3): debug_error,
     (b"FAULT", ANY_NUMBER): debug_fault,
     (b"LOADAOF", 2): debug_loadaof,
     (b"OBJECT", 3): debug_object,
