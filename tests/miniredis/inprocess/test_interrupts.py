@@ -237,6 +237,7 @@ def was_interrupted(number: int, act: Callable[[], object]) -> bool:
     return False
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # in a finalizer of redis-py
 @pytest.mark.parametrize("way", ["alone", "for several threads", "after another thread"])
 def test_an_interrupt_at_any_call_of_a_command_keeps_the_lock_from_nobody(way: str) -> None:
     with miniredis.start() as server, server.client() as client, ThreadPoolExecutor(1) as another:
