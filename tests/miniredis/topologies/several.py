@@ -95,8 +95,13 @@ class Nodes:
             reply = re.sub(rb"\b%d\b" % port, b"<port-%d>" % number, reply)
         reply = VARYING.sub(b"", reply)
         if lines := LINE.findall(reply):
-            return b"\n".join(b" ".join(line) for line in sorted(lines))
+            return b"\n".join(b" ".join(steady(*line)) for line in sorted(lines))
         return re.sub(rb"^[$=]\d+", b"$", reply)
+
+
+def steady(name: bytes, flags: bytes, primary: bytes, link: bytes, slots: bytes) -> tuple[bytes, ...]:
+    """A line of CLUSTER NODES without the link to a dead node: each attempt to connect is one for a moment."""
+    return name, flags, primary, b"any" if b"fail" in flags else link, slots
 
 
 @contextmanager
