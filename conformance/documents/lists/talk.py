@@ -175,8 +175,8 @@ def expect_still_waiting(env: Environment, talk: Talk, count: int = 1) -> None:
 
 
 def expect_lasting(talk: Talk, line: str) -> None:
-    """Fails unless a command waits 0.06 s for nothing; a slow machine is not late three times."""
-    for _ in range(3):
+    """Fails unless a command waits 0.06 s for nothing; a slow machine is not late ten times."""
+    for _ in range(10):
         start = time.monotonic()
         talk.expect(line, NULL_ARRAY)
         lasted = time.monotonic() - start

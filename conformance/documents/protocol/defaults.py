@@ -53,7 +53,7 @@ def listener() -> Iterator[socket.socket]:
     Raises:
         Unsupported: somebody else is there.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + 4 * PATIENCE
     while True:
         try:
             server = socket.create_server(("127.0.0.1", PORT))

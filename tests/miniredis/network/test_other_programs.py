@@ -42,7 +42,7 @@ def test_redis_py_works_in_both_protocols(empty_address: tuple[str, int], protoc
     with redis.Redis(*empty_address, protocol=protocol, decode_responses=True) as client:
         assert client.set("k", "1", ex=100)
         assert client.incr("k") == 2
-        assert client.ttl("k") == 100
+        assert 50 < client.ttl("k") <= 100
         assert client.rpush("l", "a", "b", "c") == 3
         assert client.lpop("l", 2) == ["a", "b"]
         assert client.blmove("l", "m", 1, "LEFT", "RIGHT") == "c"
