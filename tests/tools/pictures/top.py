@@ -102,7 +102,8 @@ def screen(url: str) -> str:
     ours, theirs = pty.openpty()
     ioctl(theirs, TIOCSWINSZ, pack("HHHH", LINES, COLUMNS, 0, 0))
     command = [sys.executable, "-m", "pressure", "--url", url, "top", "--interval", "1"]
-    environment = {**os.environ, "TERM": "xterm-256color"}
+    size = {"COLUMNS": str(COLUMNS), "LINES": str(LINES)}  # which a test run may have set to its own
+    environment = {**os.environ, **size, "TERM": "xterm-256color"}
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, env=environment) as process:
         try:
             return next(each for each in screens(ours) if all(re.search(one, each) for one in WANTED))
