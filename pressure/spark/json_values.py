@@ -1,11 +1,12 @@
-"""JSON messages as Arrow columns and back: what is written is read again, and nothing is changed silently.
+"""JSON messages as Arrow columns; ``json_objects`` writes them. Nothing is changed silently.
 
-Arrow's own parser reads most messages. Those that it refuses are read by Python's parser, which accepts more:
-white space around a message, a field that stands twice (the last counts), dates, decimals, maps.
+Arrow's own parser reads most messages; fields that are times are texts for it. Those that it refuses are read by
+Python's parser, which accepts more: white space around a message, a field that stands twice (the last counts),
+decimals, maps.
 
 Rules:
     - A number that a column cannot hold is refused, not cut. A fraction in DOUBLE and FLOAT is rounded.
-    - NaN and Infinity are no JSON. They are written as texts, and read from these texts.
+    - NaN and Infinity are no JSON. They are read from texts.
     - A message is read alike whichever messages are beside it.
 
 To add a type: add a row to ``_READERS``.
@@ -20,10 +21,11 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from pressure.spark.errors import PayloadError
@@ -38,40 +40,65 @@ _BLOCK: Final = 1 << 28
 #: A decimal number as text, and a whole number as a key of a map, which has one form only.
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _KEY: Final = re.compile(r"0|-?[1-9][0-9]*")
-_NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+#: A number that is no JSON and that Arrow reads; also within a text, which is read by Python's parser then.
+_BARE: Final = re.compile(rb"[:,\[]\s*[-+]?(?:NaN|Inf)")
+#: Types whose values are texts in JSON.
+TIMES: Final = (pa.types.is_timestamp, pa.types.is_date, pa.types.is_time)
+NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def read_together(values: Sequence[bytes], type: Any) -> Any:  # noqa: A002, it is one
     """The column of messages; raises an error of Arrow or ValueError if Arrow cannot read each of them."""
-    if not _plain(type):
+    if not _plain(type, top=True):
         raise ValueError("for Python's parser")
     # A message ends with a brace and the next one begins with one, so none can continue in the next.
     if not all(value.startswith(b"{") and value.endswith(b"}") for value in values):
         raise ValueError("for Python's parser")
     data = b"\n".join(values)
-    if len(data) > _BLOCK or b"NaN" in data or b"Inf" in data:
+    if len(data) > _BLOCK or ((b"NaN" in data or b"Inf" in data) and _BARE.search(data)):
         raise ValueError("for Python's parser")
     data.decode()  # which Arrow does not check
     table = pj.read_json(
         io.BytesIO(data),
         read_options=pj.ReadOptions(use_threads=False, block_size=len(data) + 1),
         parse_options=pj.ParseOptions(
-            explicit_schema=pa.schema(list(type)), unexpected_field_behavior="ignore"
+            explicit_schema=pa.schema([(field.name, _read_as(field.type)) for field in type]),
+            unexpected_field_behavior="ignore",
         ),
     )
     if table.num_rows != len(values):
         raise ValueError("a message is more than one value")
-    columns = [table.column(at).combine_chunks() for at in range(table.num_columns)]
+    columns = [_converted(table.column(at).combine_chunks(), field.type) for at, field in enumerate(type)]
     return pa.StructArray.from_arrays(columns, fields=list(type))
+
+
+def _read_as(type: Any) -> Any:  # noqa: A002
+    """The type as which Arrow reads a field of the message, to be converted afterwards."""
+    if pa.types.is_float32(type):
+        return pa.float64()  # Arrow reads a number that is too large for FLOAT as infinite
+    return pa.string() if any(each(type) for each in TIMES) else type
+
+
+def _converted(column: Any, type: Any) -> Any:  # noqa: A002
+    """The column of a field that Arrow has read as another type."""
+    if column.type == type:
+        return column
+    if not pa.types.is_float32(type):
+        return pa.array(map(_read(type), column.to_pylist()), type)
+    narrow = column.cast(type)
+    if pc.any(pc.is_inf(narrow)).as_py():
+        raise ValueError("a number is too large")
+    return narrow
 
 
 def reader_of(type: Any) -> Callable[[bytes], Any]:  # noqa: A002
     """A function that converts one message to a value of the column; it raises an error if it cannot."""
     read, fraction = _read(type), decimal.Decimal if "decimal" in str(type) else float
+    parse = json.JSONDecoder(parse_float=fraction, parse_constant=_refuse).decode
 
     def one(value: bytes) -> Any:
         try:
-            return read(json.loads(value, parse_float=fraction, parse_constant=_refuse))
+            return read(parse(value.decode(json.detect_encoding(value), "surrogatepass")))
         except Exception as error:
             try:
                 return read_together([value], type)[0].as_py()  # Arrow reads arrays that are nested deeper
@@ -85,13 +112,13 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _plain(type: Any) -> bool:  # noqa: A002
-    """Whether Arrow reads this type by the rules of this module."""
+def _plain(type: Any, *, top: bool = False) -> bool:  # noqa: A002
+    """Whether Arrow reads this type by the rules of this module; some only as fields of the message."""
     if pa.types.is_struct(type):
         names = [field.name for field in type]
-        return (
-            0 < len(names) == len(set(names)) and all(field.nullable and _plain(field.type) for field in type)
-        )  # fmt: skip
+        return 0 < len(names) == len(set(names)) and all(
+            field.nullable and _plain(_read_as(field.type) if top else field.type) for field in type
+        )
     if pa.types.is_list(type):
         return type.value_field.nullable and _plain(type.value_type)
     exact = pa.types.is_boolean, pa.types.is_signed_integer, pa.types.is_float64, pa.types.is_string
@@ -112,8 +139,8 @@ def _whole(value: Any) -> int:
 
 
 def _double(value: Any) -> float:
-    if isinstance(value, str) and value in _NOT_FINITE:
-        return _NOT_FINITE[value]
+    if isinstance(value, str) and value in NOT_FINITE:
+        return NOT_FINITE[value]
     found = float(_expect(value, int, float, decimal.Decimal))
     if math.isinf(found):
         raise ValueError("a number is too large")
@@ -216,54 +243,3 @@ def _read(type: Any) -> Read:  # noqa: A002
     if made is None:
         raise PayloadError(f"a JSON message cannot be read as {type}; read a STRING and cast it")
     return lambda value: None if value is None else made(value)
-
-
-def objects_of(batch: Any) -> Iterator[bytes]:
-    """The rows of a record batch as JSON.
-
-    Raises:
-        PayloadError: A column has a type for which JSON has no form.
-    """
-    write = _written if any("map<" in str(field.type) for field in batch.schema) else None
-    struct_type = pa.struct(list(batch.schema))
-    for row in batch.to_pylist():
-        yield _object(row if write is None else write(row, struct_type), struct_type)
-
-
-def _object(row: Any, type: Any) -> bytes:  # noqa: A002
-    try:
-        text = json.dumps(row, default=_text_of, ensure_ascii=False, allow_nan=False)
-    except PayloadError:
-        raise
-    except ValueError:  # NaN or Infinity
-        text = json.dumps(_written(row, type), default=_text_of, ensure_ascii=False)
-    return text.encode()
-
-
-def _written(value: Any, type: Any) -> Any:  # noqa: A002
-    """A value with maps as objects, and with texts for numbers that JSON does not have."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return next(text for text, each in _NOT_FINITE.items() if str(each) == str(value))
-    if value is None or not pa.types.is_nested(type):
-        return value
-    if pa.types.is_struct(type):
-        return {field.name: _written(value[field.name], field.type) for field in type}
-    if pa.types.is_map(type):
-        items = value.items() if isinstance(value, dict) else value
-        return {_key(name, type.key_type): _written(each, type.item_type) for name, each in items}
-    return [_written(each, type.value_type) for each in value]
-
-
-def _key(value: Any, type: Any) -> str:  # noqa: A002
-    if not any(each(type) for each in (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)):
-        raise PayloadError(f"JSON cannot hold a map with keys of type {type}; cast them to STRING")
-    return str(value)
-
-
-def _text_of(value: Any) -> str:
-    """The usual text for a value that JSON cannot represent."""
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, decimal.Decimal):
-        return str(value)
-    raise PayloadError(f"JSON cannot hold a value of type {type(value).__name__}; cast it first")

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pressure.spark import json_values
+from pressure.spark import json_objects, json_values
 from pressure.spark.errors import PayloadError
 from pressure.spark.options import Options
 from pressure.spark.rows import Rows
@@ -59,7 +59,7 @@ FORMATS: Final[dict[str, Format]] = {
     "binary": Format(_binary, lambda _: bytes, _payloads),
     "text": Format(_text, lambda _: bytes.decode, _payloads),
     "json": Format(
-        json_values.read_together, json_values.reader_of, lambda batch: [*json_values.objects_of(batch)]
+        json_values.read_together, json_values.reader_of, lambda batch: [*json_objects.objects_of(batch)]
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import json
 from typing import Any
 
 import pytest
@@ -197,6 +198,43 @@ def test_json_reads_all_that_it_writes(kind: Any, value: Any) -> None:
     form = schema("json").set(2, pa.field("value", pa.struct([("x", kind)])))
     (batch,) = payloads.batches_of(options("json"), form, iter([(0, Rows(lines))]))
     assert batch.column("value").to_pylist() == [{"x": value}, {"x": None}]
+
+
+READ_BY_ARROW = [
+    (pa.float32(), 0.5, b"0.5"),
+    (pa.timestamp("us", "UTC"), dt.datetime(2026, 3, 2, 11, tzinfo=dt.UTC), b'"2026-03-02T12:00:00+01:00"'),
+    (pa.timestamp("us"), dt.datetime(2026, 3, 2, 12), b'"2026-03-02T12:00:00"'),
+    (pa.date32(), dt.date(2026, 3, 2), b'"2026-03-02"'),
+    (pa.string(), "Information, or 'NaN'", b"\"Information, or 'NaN'\""),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "text"), READ_BY_ARROW, ids=lambda each: str(each)[:40])
+def test_messages_of_common_types_are_not_read_one_by_one(
+    kind: Any, value: Any, text: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = schema("json").set(2, pa.field("value", pa.struct([("x", kind)])))
+    monkeypatch.setattr(payloads.json_values.json, "JSONDecoder", None)
+    lines = [b'{"x": %s}' % text, b'{"x": null}', b"{}"]
+    (batch,) = payloads.batches_of(options("json"), form, iter([(0, Rows(lines))]))
+    assert batch.column("value").to_pylist() == [{"x": value}, {"x": None}, {"x": None}]
+
+
+def test_all_columns_of_a_row_are_written_as_python_writes_them() -> None:
+    rows = [
+        {
+            'a "b" 100%': text, "n": number, "x": real, "t": yes, "l": [{"s": text, "f": real}, None],
+            "d": decimal.Decimal("-1.50"), "at": dt.datetime(2026, 3, 2, tzinfo=dt.UTC), "day": dt.date(2026, 3, 2),
+        }
+        for text, number, real, yes in [("ä\n\"\\\x01%s\u2028", -(2**63), 1e300, True), ("", 0, -0.0, False)]
+    ] + [dict.fromkeys(('a "b" 100%', "n", "x", "t", "l", "d", "at", "day"))]  # fmt: skip
+
+    def text_of(value: Any) -> str:
+        return str(value) if isinstance(value, decimal.Decimal) else str(value.isoformat())
+
+    batch = pa.RecordBatch.from_pylist(rows)
+    found = [*payloads.json_objects.objects_of(batch)]
+    assert found == [json.dumps(row, default=text_of, ensure_ascii=False).encode() for row in rows]
 
 
 def test_large_types_of_arrow_are_written_like_the_others() -> None:
