@@ -165,8 +165,8 @@ def timed(reply: Tree) -> object:
 
 
 CONTAINERS: Final = (
-    "client", "command", "config", "function", "latency", "memory", "object", "pubsub", "script",
-    "module", "slowlog", "xgroup", "xinfo",
+    "client", "command", "config", "function", "latency", "memory", "object", "pubsub",
+    "script", "module", "slowlog", "xgroup", "xinfo",
 )  # fmt: skip
 HELP: Final = tuple(f"{each}|help" for each in CONTAINERS)
 TIMED: Final = ("xpending", "xinfo|consumers", "xinfo|stream")
@@ -274,6 +274,7 @@ def without_counters(reply: Tree) -> object:
     return line_fields(re.sub(rb" tot-(?:net-in|net-out|cmds)=\d+", b"", reply))
 
 
+OF_COMMANDLOG: Final = Tolerated("help on logs", ("commandlog|help",), "our own words", kind_of)
 COUNTERS: Final = Tolerated(
     "counters of clients",
     ("client|list", "client|info"),
@@ -310,8 +311,8 @@ OF_VERSIONS: Final[dict[str, tuple[Tolerated, ...]]] = {
     **dict.fromkeys(("6.0", "6.2"), (SCRIPTS,)),
     **dict.fromkeys(("7.2", "7.4"), SINCE_7_2),
     "8.0": (*SINCE_7_2, MODULES),
-    "valkey-8.1": (*SINCE_7_2, COUNTERS),
-    "valkey-9.1": (*SINCE_7_2, MODULES, COUNTERS),
+    "valkey-8.1": (*SINCE_7_2, COUNTERS, OF_COMMANDLOG),
+    "valkey-9.1": (*SINCE_7_2, MODULES, COUNTERS, OF_COMMANDLOG),
 }
 """What else is let pass in some versions; a row stands in place of the one above of the same commands."""
 

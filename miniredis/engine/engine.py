@@ -531,7 +531,7 @@ class Engine:
         self.replication.configure()
         self.notifier.configure(self.config)
         self.statistics.configure(self.config)
-        self.packing = Packing.of(self.config.integer)
+        self.packing = Packing.of(self.config.integer, self.version)
         self.saves.configure(self.config)
         self.idle.configure(self.config.integer("timeout"))
         self.users.configure(self.config)

@@ -179,6 +179,8 @@ class Command:
         handler: runs it; None for a container, which only has subcommands.
         allowed_by: the directive that must be ``yes`` (or ``local``) for it to run.
         docs: for COMMAND DOCS and HELP.
+        unknown_part: refuses the subcommands that it does not have, where it does so itself, as in 6.x; None
+            where the gate does.
         least: the fewest arguments it takes, including the name.
         most: the most.
     """
@@ -194,6 +196,7 @@ class Command:
     in_transaction: str = "queue"
     allowed_by: str = ""
     docs: Docs = field(default_factory=lambda: Docs())
+    unknown_part: Handler | None = None
     least: int = field(init=False)
     most: int = field(init=False)
 
@@ -280,6 +283,7 @@ class CommandTable:
         self.version = version
         self.lookup: dict[bytes, Command] = {}
         self.plain: dict[bytes, Command] = {}
+        self._unknown_parts: dict[bytes, Command] = {}
         for declared in DECLARED.values():
             self.take(declared)
 
@@ -302,12 +306,21 @@ class CommandTable:
         if declared.is_plain and not part:
             self.plain[name] = self.plain[name.upper()] = declared
 
+    def _unknown_part(self, container: Command) -> Command | None:
+        """What stands for the subcommands that a command does not have."""
+        if container.unknown_part is None:
+            return None
+        if container.name not in self._unknown_parts:
+            unknown = replace(container, handler=container.unknown_part, subcommands={}, unknown_part=None)
+            self._unknown_parts[container.name] = unknown
+        return self._unknown_parts[container.name]
+
     def look_up(self, args: list[bytes]) -> Command | None:
         """The command that a request names, or its subcommand."""
         name = args[0]
         command = self.lookup.get(name) or find(self.lookup, name)
         if command is not None and command.subcommands and len(args) > 1:
-            command = find(command.subcommands, args[1])
+            command = find(command.subcommands, args[1]) or self._unknown_part(command)
         if command is None and declare_rest():
             return self.look_up(args)
         return command

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..cluster import cluster_errors
+from ..declarations.registry import chosen
 from ..protocol.errors import CommandError
 from . import script_errors
 
@@ -65,8 +66,8 @@ def check_flags(engine: Engine, flags: Flags | None, *, is_read_only: bool) -> b
     return b"no-writes" in flags
 
 
-def flags_of_text(_engine: Engine, body: bytes) -> Flags | None:
-    return read_shebang(body)[1]
+def flags_of_text(engine: Engine, body: bytes) -> Flags | None:
+    return chosen(engine.version, read_shebang)(body)[1]
 
 
 def flags_of_script(engine: Engine, sha: bytes) -> Flags | None:

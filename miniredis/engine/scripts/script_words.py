@@ -7,6 +7,7 @@ from typing import Final
 
 from ..declarations.registry import instead_of
 from . import script_errors
+from .script_flags import read_shebang
 
 __all__ = ["words_of_failure", "words_of_library", "words_of_refusal"]
 
@@ -118,3 +119,12 @@ def failure_in_6(text: bytes, *, is_of_command: bool) -> bytes:
     elif not is_of_command:
         said = said.removeprefix(b"ERR ")
     return b"ERR Error running script (call to f_%b): %b:%b: %b" % (name, source, line, said)
+
+
+# Where a script begins
+
+
+@instead_of(read_shebang, "6.0-6.2")
+def without_shebang(body: bytes) -> tuple[bytes, None]:
+    """The whole text: a shebang line is no Lua."""
+    return body, None

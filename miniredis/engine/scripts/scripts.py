@@ -193,7 +193,7 @@ class Scripts:
         sha = interpreter.digest(body)
         script = self._scripts.get(sha)
         if script is None:
-            code, flags = read_shebang(body)
+            code, flags = chosen(self._engine.version, read_shebang)(body)
             if problem := interpreter.compile(sha, code):
                 raise CommandError(script_errors.not_compiled(problem))
             script = Script(sha, body, code, flags)

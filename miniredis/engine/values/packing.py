@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .stream_nodes import Limits
+
+if TYPE_CHECKING:
+    from ..versions.version import Version
 
 __all__ = ["Packing"]
 
@@ -20,6 +23,8 @@ class Packing(NamedTuple):
         sorted_set_entries: the most members of a packed sorted set (``zset-max-listpack-entries``).
         sorted_set_value: the most bytes of its members (``zset-max-listpack-value``).
         stream_node: when a node of a stream is full.
+        foresees: whether a sorted set is unpacked at once for a request with more members than fit.
+        keeps_minus_zero: whether a packed sorted set keeps the sign of zero, as ziplists do.
     """
 
     hash_entries: int = 512
@@ -28,10 +33,12 @@ class Packing(NamedTuple):
     sorted_set_entries: int = 128
     sorted_set_value: int = 64
     stream_node: Limits = Limits()
+    foresees: bool = False
+    keeps_minus_zero: bool = False
 
     @classmethod
-    def of(cls, integer: Callable[[str], int]) -> Packing:
-        """The limits that directives set, whose values ``integer`` returns."""
+    def of(cls, integer: Callable[[str], int], version: Version) -> Packing:
+        """The limits that directives set, whose values ``integer`` returns, in a version."""
         return cls(
             integer("hash-max-listpack-entries"),
             integer("hash-max-listpack-value"),
@@ -39,4 +46,6 @@ class Packing(NamedTuple):
             integer("zset-max-listpack-entries"),
             integer("zset-max-listpack-value"),
             Limits(integer("stream-node-max-bytes"), integer("stream-node-max-entries")),
+            version.has("7.2.0"),
+            not version.has("7.0.0"),
         )

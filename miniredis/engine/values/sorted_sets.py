@@ -41,7 +41,7 @@ class SortedSet:
             len(scores) <= packing.sorted_set_entries
             and max(map(len, scores), default=0) <= packing.sorted_set_value
         )
-        made.scores = {member: made._kept(score) for member, score in scores.items()}
+        made.scores = {member: made._kept(score, packing) for member, score in scores.items()}
         made._ordered = Ordered(sorted((score, member) for member, score in made.scores.items()))
         return made
 
@@ -66,7 +66,7 @@ class SortedSet:
             self.is_packed = (
                 len(self) < packing.sorted_set_entries and len(member) <= packing.sorted_set_value
             )
-        score = self._kept(score)
+        score = self._kept(score, packing)
         self.scores[member] = score
         self._ordered.add((score, member))
         if old is None and self._index is not None:
@@ -108,8 +108,8 @@ class SortedSet:
         )  # fmt: skip
         return twin
 
-    def _kept(self, score: float) -> float:
-        return score + 0.0 if self.is_packed else score  # turns minus zero into zero
+    def _kept(self, score: float, packing: Packing) -> float:
+        return score + 0.0 if self.is_packed and not packing.keeps_minus_zero else score  # -0 becomes 0
 
     # Looking up
 

@@ -7,19 +7,31 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from ..cluster import cluster_errors
 from ..commands.expiry import too_far
 from ..commands.server.introspection import command_info
 from ..commands.server.watching import slowlog_get
-from ..declarations.registry import DECLARED, Handler, in_versions, instead_of, variant, wrap_in_versions
+from ..commands.streams.pending import MOST_CLAIMED
+from ..commands.strings.strings import increment
+from ..declarations.registry import (
+    DECLARED,
+    Handler,
+    chosen,
+    in_versions,
+    instead_of,
+    variant,
+    wrap_in_versions,
+)
 from ..keyspace.events import LETTERS
-from ..keyspace.keyspace import SORTED_SET, STREAM
-from ..numbers.numbers import MAX, parse_integer, read_integer
+from ..keyspace.keyspace import SORTED_SET, STREAM, STRING
+from ..numbers.numbers import MAX, MIN, parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..scripts import script_errors
 from ..values.entry_ranges import read_members, read_scores
 from ..values.stream_nodes import wrapped
 from .variants import OLD, always, old_unknown_subcommand, reworded
+from .version import versions_in
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -32,22 +44,34 @@ BAD_PROTOCOL: Final = b"NOPROTO unsupported protocol version"
 BAD_DB: Final = b"ERR invalid DB index"
 BAD_GEOADD: Final = errors.SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... "
 
+RADIUS: Final = "georadius georadiusbymember"
+STORED, STORED_SEARCH = errors.stored_details(is_search=False), errors.stored_details(is_search=True)
+
 
 def unless_integer(text: bytes, at: int) -> Callable[[list[bytes]], bytes]:
     """What is said of a word: one that is no integer is refused as such."""
     return lambda args: text if parse_integer(args[at]) is not None else errors.NOT_AN_INTEGER
 
 
+def unless_index(text: bytes, at: int) -> Callable[[list[bytes]], bytes]:
+    """What is said of a word: an integer is refused because there is no such database."""
+    return lambda args: text if parse_integer(args[at]) is None else errors.DB_INDEX
+
+
 INDEX: Final = (errors.NOT_AN_INTEGER, errors.outside(-(2**31), 2**31 - 1), errors.DB_INDEX)
 
 for versions, names, words in (
     (OLD, "lpos", {errors.RANK_ZERO: always(RANK_ZERO)}),
+    (OLD, RADIUS, {STORED: always(STORED.replace(b"COORD ", b"COORDS "))}),
+    (OLD, "geosearchstore", {STORED_SEARCH: always(STORED.replace(b"COORD ", b"COORDS "))}),
     ("6.0", "lpos", {errors.MAXLEN_NEGATIVE: lambda args: negative(args, b"MAXLEN")}),
     ("6.0", "lpos", {errors.COUNT_NEGATIVE: lambda args: negative(args, b"COUNT")}),
     ("6.0", "script|debug", {script_errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
     ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: always(BAD_PROTOCOL)}),
     ("6.0", "select", {INDEX[0]: always(BAD_DB), INDEX[1]: always(errors.DB_INDEX)}),
     ("6.0", "move", dict.fromkeys(INDEX, always(errors.INDEX_OUT_OF_RANGE))),
+    ("6.0", "swapdb", {errors.FIRST_DB_INDEX: unless_index(errors.FIRST_DB_INDEX, 1)}),
+    ("6.0", "swapdb", {errors.SECOND_DB_INDEX: unless_index(errors.SECOND_DB_INDEX, 2)}),
     ("6.0", "geoadd", {errors.SYNTAX: always(BAD_GEOADD)}),
     ("6.0", "spop", {errors.NOT_POSITIVE: unless_integer(errors.INDEX_OUT_OF_RANGE, 2)}),
 ):  # fmt: skip
@@ -71,27 +95,51 @@ for name in ("zunionstore", "zinterstore", "zunion", "zinter", "zdiff", "zdiffst
 
 NOT_IN_CAPITALS: Final = b"ERR unknown subcommand or wrong number of arguments"
 
+XGROUPS: Final = ("create", "setid", "destroy", "delconsumer", "createconsumer")
+XINFOS: Final = ("groups", "consumers", "stream", "help")
+ARITIES: Final = {
+    "command|getkeys": -3,
+    "config|get": 3,
+    "config|set": 4,
+    "script|exists": -2,
+    "client|caching": -3,
+    **dict.fromkeys(map("xgroup|{}".format, XGROUPS), -4),
+}
+"""How many words subcommands took where 7.0 takes others."""
 
-def capitalized(handler: Handler) -> Handler:
-    """A subcommand that refuses what it does not know with a capital letter."""
+OF_XINFO: Final = [f"xinfo|{name}" for name in XINFOS]
+ARITIES_OF: Final = {
+    "6.0": {**ARITIES, "client|pause": 3, "script|flush": 2, **dict.fromkeys(OF_XINFO, -2)},
+    "6.2": {**ARITIES, **dict.fromkeys(OF_XINFO, -3), "xinfo|help": -2},
+}
+
+
+def refused_part(session: Session, args: list[bytes]) -> Reply:
+    """A subcommand that there is not: its command refuses it when it runs, also in a transaction."""
+    command = args[0].lower()
+    if command == b"cluster" and session.engine.cluster is None:
+        raise CommandError(cluster_errors.NO_CLUSTER)
+    if (command, args[1].upper()) == (b"client", b"KILL"):
+        raise CommandError(errors.SYNTAX)
+    if command == b"xgroup" and len(args) > 3 and session.db.lookup_write(args[2], STREAM) is None:
+        raise CommandError(errors.XGROUP_NO_KEY)
+    raise CommandError(chosen(session.engine.version, errors.unknown_subcommand)(command, args[1]))
+
+
+def counting_words(handler: Handler, arity: int) -> Handler:
+    """A subcommand that counts its words, and refuses what it does not know, in the same words."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
+        if len(args) < abs(arity) or len(args) > arity > 0:
+            return refused_part(session, args)
         try:
             return handler(session, args)
         except CommandError as error:
-            if error.message.startswith(NOT_IN_CAPITALS):
-                raise CommandError(old_unknown_subcommand(args[0], args[1])) from None
-            raise
+            if not error.message.startswith(NOT_IN_CAPITALS):
+                raise
+            return refused_part(session, args)
 
     return run
-
-
-for declared in tuple(DECLARED.values()):
-    if b"|" in declared.name:
-        wrap_in_versions(OLD, declared.name.decode(), capitalized)
-
-variant(OLD, "script|exists", arity=-2)
-variant(OLD, "client|caching", arity=-3)
 
 
 @in_versions(OLD, "command|info")
@@ -107,6 +155,13 @@ def slowlog_get_of_6(session: Session, args: list[bytes]) -> Reply:
     if len(args) == 3 and read_integer(args[2]) < 0:
         shown = [*args[:2], b"-1"]
     return slowlog_get(session, shown)
+
+
+@in_versions(OLD, "decrby")
+def decrby_of_6(session: Session, args: list[bytes]) -> Reply:
+    """DECRBY, to which the lowest number is its own opposite."""
+    amount = read_integer(args[2])
+    return increment(session, args[1], -amount if amount != MIN else MIN)
 
 
 # CONFIG SET
@@ -153,17 +208,34 @@ def without_partial_ids(handler: Handler) -> Handler:
         while at < len(args) and (operands := OPERANDS.get(args[at].upper())) is not None:
             at += 1 + operands + (operands > 0 and args[at + 1 : at + 2] in ([b"="], [b"~"]))
         if at < len(args) and INCOMPLETE.fullmatch(args[at]):
-            raise CommandError(errors.INVALID_STREAM_ID)
+            args = [*args[:at], b"-", *args[at + 1 :]]  # the handler refuses it, once it has read the options
         return handler(session, args)
 
     return run
 
 
-def with_closed_bounds(handler: Handler) -> Handler:
-    """XRANGE and XREVRANGE without bounds that leave their entry out."""
+def with_lengths_only(handler: Handler) -> Handler:
+    """XADD, which knows no option but MAXLEN; the last one counts."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        if any(bound.startswith(b"(") for bound in args[2:4]):
+        at, option, is_right = 2, args[2:2], True
+        while is_right and at < len(args) and args[at].upper() == b"MAXLEN":
+            end = at + (3 if args[at + 1 : at + 2] in ([b"="], [b"~"]) else 2)
+            option, at = args[at:end], end
+            is_right = (parse_integer(option[-1]) or 0) >= 0 and option[-1].isdigit()
+        if is_right and at < len(args) and args[at].upper() in OPERANDS:
+            raise CommandError(errors.INVALID_STREAM_ID)
+        return handler(session, [*args[:2], *option, *args[at:]])
+
+    return run
+
+
+def with_closed_bounds(handler: Handler, first: int, count_at: int = 0) -> Handler:
+    """A command without bounds that leave their entry out; a count, if it needs one, is looked at first."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        has_count = not count_at or parse_integer(args[count_at] if count_at < len(args) else b"") is not None
+        if has_count and any(bound.startswith(b"(") for bound in args[first : first + 2]):
             raise CommandError(errors.INVALID_STREAM_ID)
         return handler(session, args)
 
@@ -212,13 +284,12 @@ for name, sizes, needs_group in (
     ("delconsumer", range(5, 6), True),
     ("createconsumer", range(5, 6), True),
 ):
-    variant(OLD, f"xgroup|{name}", arity=-4)
     wrap_in_versions(OLD, f"xgroup|{name}", partial(with_key_first, sizes=sizes, needs_group=needs_group))
 for name, sizes in (("groups", range(3, 4)), ("consumers", range(4, 5)), ("stream", range(3, 99))):
-    variant("6.0", f"xinfo|{name}", arity=-2)
-    variant("6.2", f"xinfo|{name}", arity=-3)
     wrap_in_versions(OLD, f"xinfo|{name}", partial(with_stream_first, sizes=sizes))
-wrap_in_versions("6.0", "xrange xrevrange", with_closed_bounds)
+wrap_in_versions("6.0", "xadd", with_lengths_only)
+wrap_in_versions("6.0", "xrange xrevrange", partial(with_closed_bounds, first=2))
+wrap_in_versions("6.0", "xpending", partial(with_closed_bounds, first=3, count_at=5))
 
 
 def if_there(handler: Handler, kind: object, nothing: object) -> Handler:
@@ -233,8 +304,65 @@ def if_there(handler: Handler, kind: object, nothing: object) -> Handler:
 
 
 wrap_in_versions("6.0", "xtrim", partial(if_there, kind=STREAM, nothing=0))
+wrap_in_versions(OLD, "bitcount", partial(if_there, kind=STRING, nothing=0))
 for name in ("georadius", "georadius_ro", "georadiusbymember", "georadiusbymember_ro"):
     wrap_in_versions("6.0", name, partial(if_there, kind=SORTED_SET, nothing=[]))
+
+
+def bitpos_of_nothing(handler: Handler) -> Handler:
+    """BITPOS, which looks at nothing behind the bit if there is no such key."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        is_bit = args[2] in {b"0", b"1"}
+        is_there = not is_bit or session.db.lookup_read(args[1], STRING) is not None
+        return handler(session, args if is_bit and is_there else args[:3])
+
+    return run
+
+
+wrap_in_versions(OLD, "bitpos", bitpos_of_nothing)
+
+
+SHAPES: Final = {b"BYRADIUS": 2, b"BYBOX": 3}
+"""How far behind these words units are."""
+
+
+def with_small_units(handler: Handler, at: int) -> Handler:
+    """A command that knows its unit, here or behind a shape, in small letters only."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        shapes = (place + SHAPES[word.upper()] for place, word in enumerate(args) if word.upper() in SHAPES)
+        place = at or next(shapes, len(args))
+        unit = args[place : place + 1]
+        return handler(
+            session, [*args[:place], *(each if each.islower() else b"-" for each in unit), *args[place + 1 :]]
+        )
+
+    return run
+
+
+for names, at in (
+    ("geodist georadiusbymember georadiusbymember_ro", 4),
+    ("georadius georadius_ro", 5),
+    ("geosearch geosearchstore", 0),
+):
+    wrap_in_versions(OLD, names, partial(with_small_units, at=at))
+
+
+def with_any_batch(handler: Handler) -> Handler:
+    """XAUTOCLAIM, which takes any positive COUNT."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        counts = [at for at in range(7, len(args)) if args[at - 1].upper() == b"COUNT"]
+        large = [at for at in counts if (parse_integer(args[at]) or 0) > MOST_CLAIMED]
+        return handler(
+            session, [b"%d" % MOST_CLAIMED if at in large else word for at, word in enumerate(args)]
+        )
+
+    return run
+
+
+wrap_in_versions("6.2", "xautoclaim", with_any_batch)
 
 
 # Sorted sets
@@ -304,3 +432,16 @@ def wraps(session: Session, command: bytes, milliseconds: int, relative: bool) -
     """A time beyond 64 bits, which 6.0 wraps; what SET and the like wrap into the past never expires."""
     when = wrapped(wrapped(milliseconds) + (session.engine.now.milliseconds if relative else 0))
     return when if when > 0 or command.rstrip(b"at").endswith(b"expire") else MAX
+
+
+# Last: subcommands count their words before they do anything else
+
+wrap_in_versions(OLD, "debug", partial(counting_words, arity=-2))
+for version in versions_in(OLD):
+    for declared in tuple(DECLARED.values()):
+        container, bar, _ = declared.name.decode().partition("|")
+        if bar and declared.is_in(version):
+            arity = ARITIES_OF[version.name].get(declared.name.decode(), declared.arity)
+            wrap_in_versions(version.name, declared.name.decode(), partial(counting_words, arity=arity))
+            variant(version.name, declared.name.decode(), arity=-2)
+            variant(version.name, container, unknown_part=refused_part)

@@ -23,7 +23,6 @@ from ..declarations.registry import (
     variant,
     wrap_in_versions,
 )
-from ..gate import wrong_arity
 from ..keyspace.keyspace import TYPE_NAMES
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol.errors import (
@@ -38,6 +37,7 @@ from ..protocol.errors import (
     TIMEOUT_OUT_OF_RANGE,
     UNBALANCED_STREAMS,
     UNIT,
+    WRONG_TYPE,
     CommandError,
     invalid_expire,
     no_member,
@@ -118,9 +118,7 @@ for versions, names, changes in (
     (OLD, "cluster", {"categories": "+admin +dangerous"}),
     (OLD, "role", {"categories": "-admin -dangerous +dangerous"}),
     (OLD, "pfdebug", {"arity": -3}),
-    (OLD, "config|get", {"arity": 3}),
-    (OLD, "config|set", {"arity": 4}),
-    (f"{OLD} 7.2+", "command|getkeys command|getkeysandflags", {"arity": -3}),
+    ("7.2+", "command|getkeys command|getkeysandflags", {"arity": -3}),
     ("6.2", "reset", {"flags": "-no_auth"}),
     ("6.0", "echo lastsave role time", {"flags": "+readonly"}),
     ("6.0", "auth hello", {"flags": "+skip_monitor +skip_slowlog"}),
@@ -187,12 +185,6 @@ def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:
     if command == b"xinfo":
         return SYNTAX + b", try 'XINFO HELP'"
     return text.removesuffix(b".") if command in {b"client", b"memory"} else text
-
-
-@instead_of(wrong_arity, OLD)
-def old_wrong_arity(command: Command, args: list[bytes]) -> bytes:
-    container, bar, _ = command.name.partition(b"|")
-    return old_unknown_subcommand(container, args[1]) if bar else wrong_arity(command, args)
 
 
 @instead_of(not_in_transaction, "valkey-9.1+")
@@ -271,9 +263,6 @@ def block_timeout(args: list[bytes]) -> bytes:
 def unbalanced(ids: bytes) -> Callable[[list[bytes]], bytes]:
     return lambda args: unbalanced_streams(args[0].lower(), ids)
 
-
-for name, at in (("scan", 1), ("hscan", 2), ("sscan", 2), ("zscan", 2)):
-    wrap_in_versions("7.4+ valkey-8.1+", name, partial(with_cursor_of_7_4, at=at))
 
 reworded("7.2+", "blpop brpop bzpopmin bzpopmax blmove brpoplpush", {TIMEOUT_NEGATIVE: timeout_at(-1)})
 reworded("7.2+", "blmpop bzmpop", {TIMEOUT_NEGATIVE: timeout_at(1)})
@@ -386,7 +375,6 @@ def without_more_words(handler: Handler, most: int) -> Handler:
 
 
 wrap_in_versions("6.0", "xpending", partial(without_more_words, most=7))
-variant("6.0", "script|flush", arity=2)
 
 
 # Numbers that are not decimal
@@ -435,9 +423,13 @@ for names, places in NUMBERS.items():
     wrap_in_versions("valkey-9.1+", names, partial(decimal_only, places=places))
 
 
+WITH_MODE: Final = 4
+"""The words of CLIENT PAUSE with a mode."""
+
+
 def with_more_words(handler: Handler) -> Handler:
-    """CLIENT PAUSE, which looks at nothing behind the mode."""
-    return lambda session, args: handler(session, args[:4])
+    """CLIENT PAUSE, which looks neither at the mode nor behind it if there are more words."""
+    return lambda session, args: handler(session, args if len(args) <= WITH_MODE else args[:3])
 
 
 wrap_in_versions("valkey-8.1+", "client|pause", with_more_words)
@@ -465,6 +457,8 @@ def with_known_types(handler: Handler) -> Handler:
 
 
 wrap_in_versions("valkey-8.1+", "scan", with_known_types)
+for name, at in (("scan", 1), ("hscan", 2), ("sscan", 2), ("zscan", 2)):
+    wrap_in_versions("7.4+ valkey-8.1+", name, partial(with_cursor_of_7_4, at=at))
 
 
 def pops_from_first_key(handler: Handler) -> Handler:
@@ -479,7 +473,10 @@ def pops_from_first_key(handler: Handler) -> Handler:
 
             def serve_first(db: Database, key: bytes, value: object) -> Reply:
                 found = ((each, db.lookup_write(each)) for each in keys)
-                return serve(db, *next((pair for pair in found if type(pair[1]) is kind), (key, value)))
+                key, value = next((pair for pair in found if pair[1] is not None), (key, value))
+                if type(value) is not kind:
+                    raise CommandError(WRONG_TYPE)
+                return serve(db, key, value)
 
             waiter.serve = serve_first
         return reply

@@ -540,6 +540,9 @@ def test_a_blocked_pop_takes_its_first_key_that_has_something_since_7_2() -> Non
         engine.receive(reader, b"BLPOP c l 0\r\n", NOW)
         engine.receive(writer, b"MULTI\r\nRPUSH l x\r\nRPUSH c x\r\nEXEC\r\n", NOW)
         assert reader.take_output() == b"*2\r\n$1\r\n%b\r\n$1\r\nx\r\n" % key, version
+        engine.receive(reader, b"BLPOP s m 0\r\n", NOW)
+        engine.receive(writer, b"SET s x\r\nRPUSH m y\r\n", NOW)
+        assert reader.take_output()[:2] == (b"*2" if version == "7.0" else b"-W"), version
 
 
 def test_xread_takes_the_place_before_the_last_entry_since_7_4() -> None:

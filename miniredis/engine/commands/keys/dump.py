@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, chosen, command, in_versions, instead_of
 from ...keyspace.keyspace import Value
 from ...numbers.numbers import MAX, read_integer
 from ...protocol import errors
@@ -77,7 +77,9 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     value = read_value(args[3], session.engine.packing, session.engine.version.rdb)
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
-    is_past = deadline is not None and not now < deadline <= MAX  # a sum beyond 64 bits wraps into the past
+    if deadline is not None and deadline > MAX:
+        deadline = chosen(session.engine.version, beyond)()
+    is_past = deadline is not None and deadline <= now
     if is_past and not session.engine.conditions.is_replica:
         if replaced:
             db.signal_modified(key, "del")
@@ -87,6 +89,17 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     if options.idle is not None:
         db.used[key] = now - options.idle * 1000
     return OK
+
+
+def beyond() -> int | None:
+    """The deadline instead of one beyond 64 bits, which wraps into the past."""
+    return 0
+
+
+@instead_of(beyond, "8.0 valkey-8.1")
+def never() -> None:
+    """The same of the programs that were compared: their compiler took such a sum for a later time."""
+    return
 
 
 def read_options(words: list[bytes]) -> Options:

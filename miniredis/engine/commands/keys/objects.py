@@ -13,6 +13,8 @@ from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
 from ...rdb.value_types import TYPES
+from ...values.listpack import element_size
+from ...values.sets import SetValue
 
 LOOKED_AT: Final = Keys(2, "RO")
 TIPS: Final = "nondeterministic_output"
@@ -44,6 +46,29 @@ def object_encoding_of_6(session: Session, args: list[bytes]) -> Reply:
     """OBJECT ENCODING as in 6.x, where small hashes and sorted sets are ziplists."""
     found = object_encoding(session, args)
     return b"ziplist" if found == b"listpack" else found
+
+
+SMALL_LIST: Final = 8192 - 7
+"""The bytes of the elements of a list that is one listpack, by default."""
+
+SMALL_SET: Final = (128, 64)
+"""The most members of a set that is a listpack, and their most bytes."""
+
+
+@in_versions("7.2+", "object|encoding")
+def object_encoding_since_7_2(session: Session, args: list[bytes]) -> Reply:
+    """OBJECT ENCODING since 7.2: small lists and sets are listpacks, also those that have shrunk."""
+    value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
+    if value is None:
+        return None
+    found = encoding(value)
+    if found == b"quicklist" and sum(map(element_size, value)) <= SMALL_LIST:  # type: ignore[arg-type]
+        return b"listpack"
+    if found == b"hashtable" and type(value) is SetValue:
+        most, longest = SMALL_SET
+        is_small = len(value) <= most and max(map(len, value), default=0) <= longest
+        return b"listpack" if is_small else found
+    return found
 
 
 @command(

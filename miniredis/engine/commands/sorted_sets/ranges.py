@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command
+from ...declarations.registry import Keys, chosen, command, instead_of
 from ...keyspace.keyspace import SORTED_SET
 from ...numbers.numbers import read_integer
 from ...protocol import errors
@@ -30,6 +30,17 @@ Select: TypeAlias = Callable[[SortedSet], Ranks]
 LIMIT: Final = "[LIMIT offset_count{offset:integer count:integer}]"
 
 
+def nowhere(values: SortedSet, ranks: Ranks, offset: int) -> int:
+    """What a negative offset means: it is behind all entries, and nothing is found."""
+    return offset
+
+
+@instead_of(nowhere, "7.4+ valkey-8.1+")
+def from_end(values: SortedSet, ranks: Ranks, offset: int) -> int:
+    """The same since 7.4: it counts from the end of the range, but not in a packed sorted set."""
+    return offset if values.is_packed else offset + ranks[1] - ranks[0]
+
+
 @dataclass(slots=True)
 class Query:
     """A range and how to return it.
@@ -40,6 +51,7 @@ class Query:
         with_scores: whether to return scores.
         offset: how many entries of the range to skip.
         count: the most entries to return; negative for all.
+        from_end: tells the offset that a negative one means.
     """
 
     by: By | None = None
@@ -47,6 +59,7 @@ class Query:
     with_scores: bool = False
     offset: int = 0
     count: int = -1
+    from_end: Callable[[SortedSet, Ranks, int], int] = nowhere
 
     def read_options(self, words: list[bytes], *, may_show_scores: bool = True) -> None:
         """Parses the options after the range."""
@@ -81,9 +94,13 @@ class Query:
             return lambda values: ranks_between(first, last, len(values), backwards=backwards)
         read = read_scores if self.by == SCORE else read_members
         wanted = read(stop, start) if backwards else read(start, stop)
-        return lambda values: limited(
-            wanted.ranks(values, backwards=backwards), self.offset, self.count, backwards=backwards
-        )
+
+        def select(values: SortedSet) -> Ranks:
+            ranks = wanted.ranks(values, backwards=backwards)
+            offset = self.offset if self.offset >= 0 else self.from_end(values, ranks, self.offset)
+            return limited(ranks, offset, self.count, backwards=backwards)
+
+        return select
 
     def entries(self, values: SortedSet | None, select: Select) -> list[Entry]:
         """The selected entries, in the requested order."""
@@ -93,6 +110,8 @@ class Query:
     def answer(self, session: Session, args: list[bytes]) -> Reply:
         """Runs a command that returns entries; its arguments are key, two bounds, options."""
         self.read_options(args[4:])
+        if self.offset < 0:
+            self.from_end = chosen(session.engine.version, nowhere)
         select = self.read_range(args[2], args[3])
         entries = self.entries(session.db.lookup_read(args[1], SORTED_SET), select)
         if self.with_scores:
@@ -216,6 +235,7 @@ def zrangestore(session: Session, args: list[bytes]) -> Reply:
     """Stores a range of a sorted set at another key; returns how many members it has."""
     db, query = session.db, Query()
     query.read_options(args[5:], may_show_scores=False)
+    query.from_end = chosen(session.engine.version, nowhere)
     select = query.read_range(args[3], args[4])
     entries = query.entries(db.lookup_read(args[2], SORTED_SET), select)
     stored, packing = SortedSet(), session.engine.packing

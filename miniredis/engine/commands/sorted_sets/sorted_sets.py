@@ -110,6 +110,8 @@ def put(
             return counts
         values = SortedSet()
     packing = session.engine.packing
+    if packing.foresees and len(members) > packing.sorted_set_entries:
+        values.is_packed = False
     for member, score in zip(members, scores, strict=True):
         put_one(values, member, score, options, packing, counts)
     event = "zincr" if b"INCR" in options else "zadd"

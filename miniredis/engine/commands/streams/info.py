@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final
 
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import Keys, command, container, in_versions
+from ...declarations.registry import Keys, chosen, command, container, in_versions
 from ...keyspace.keyspace import STREAM
 from ...numbers.numbers import read_integer
 from ...protocol import errors
@@ -58,6 +59,7 @@ def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
 def xinfo_groups(session: Session, args: list[bytes]) -> Reply:
     """Describes the groups of a stream, sorted by name."""
     stream = read_stream(session, args[2])
+    count_lag = chosen(session.engine.version, lag)
     return [
         Map(
             {
@@ -66,7 +68,7 @@ def xinfo_groups(session: Session, args: list[bytes]) -> Reply:
                 b"pending": len(group.pending),
                 b"last-delivered-id": id_text(group.last),
                 b"entries-read": group.entries_read,
-                b"lag": lag(stream, group),
+                b"lag": count_lag(stream, group),
             }
         )
         for name, group in sorted(stream.groups.items())
@@ -90,7 +92,8 @@ def xinfo_stream(session: Session, args: list[bytes]) -> Reply:
         shown_ends = {name: next(iter(shown(islice(walk, 1))), None) for name, walk in ends.items()}
         return Map({**figures(stream), b"groups": len(stream.groups), **shown_ends})
     count = read_full(args)
-    groups = [in_full(stream, name, group, count) for name, group in sorted(stream.groups.items())]
+    count_lag = chosen(session.engine.version, lag)
+    groups = [in_full(stream, name, group, count, count_lag) for name, group in sorted(stream.groups.items())]
     return Map({**figures(stream), b"entries": shown(islice(stream.walk(), count)), b"groups": groups})
 
 
@@ -122,7 +125,9 @@ def figures(stream: Stream) -> dict[bytes, Reply]:
     }
 
 
-def in_full(stream: Stream, name: bytes, group: ConsumerGroup, count: int | None) -> Map:
+def in_full(
+    stream: Stream, name: bytes, group: ConsumerGroup, count: int | None, count_lag: Callable[..., int | None]
+) -> Map:
     pending = [
         [id_text(number), delivery.consumer.name, delivery.time, delivery.count]
         for number, delivery in islice(group.pending.walk(), count)
@@ -133,7 +138,7 @@ def in_full(stream: Stream, name: bytes, group: ConsumerGroup, count: int | None
             b"name": name,
             b"last-delivered-id": id_text(group.last),
             b"entries-read": group.entries_read,
-            b"lag": lag(stream, group),
+            b"lag": count_lag(stream, group),
             b"pel-count": len(group.pending),
             b"pending": pending,
             b"consumers": consumers,

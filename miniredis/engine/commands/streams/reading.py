@@ -289,8 +289,9 @@ def give_out(
     assert reading.group is not None
     group, now = stream.groups[reading.group], session.engine.now.milliseconds
     entries = list(islice(stream.walk(group.last + 1), count))
+    move = chosen(session.engine.version, advance)
     for number, _ in entries:
-        advance(stream, group, number)
+        move(stream, group, number)
         if reading.keeps:
             delivery = group.assign(number, consumer, now, 1)
             session.also_propagate(claim, key, reading.group, group, number, delivery)

@@ -1,0 +1,121 @@
+"""Conversations in which versions differ, as real servers of 6.0, 6.2, 7.0, 8.0, Valkey 8.1 and 9.1 answered them.
+
+``python -m tests.miniredis.versions.test_conversations NAME=PATH...`` asks such servers anew; 7.2 and 7.4 are not among
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import miniredis
+from conformance.targets import target_named
+from conformance.wire import RawConnection, encode
+from miniredis.engine import Environment, Instant
+from miniredis.scripting import new_interpreter
+
+FILE: Final = Path(__file__).with_name("conversations.json")
+RECORDED: Final[dict[str, dict[str, list[str]]]] = json.loads(FILE.read_text()) if FILE.exists() else {}
+NOW: Final = Instant(1_800_000_000_000_000, 0)
+LONG: Final = "m" * 65
+
+CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
+    "the lag of a group": (
+        *("XADD s 5-0 f v", "XADD s 6-0 f v", "XADD s 7-0 f v", "XGROUP CREATE s g 0 ENTRIESREAD 10"),
+        *("XINFO GROUPS s", "XDEL s 6-0", "XINFO GROUPS s", "XDEL s 5-0", "XINFO GROUPS s"),
+        *("XREADGROUP GROUP g c COUNT 1 STREAMS s >", "XINFO GROUPS s", "XGROUP SETID s g 2-0 ENTRIESREAD 2"),
+        *("XINFO GROUPS s", "XTRIM s MAXLEN 0", "XINFO GROUPS s", "XADD s 9-0 f v", "XINFO GROUPS s"),
+        *("XGROUP SETID s g 0-0 ENTRIESREAD 11", "XREADGROUP GROUP g c COUNT 2 STREAMS s >", "XINFO GROUPS s"),
+    ),
+    "subcommands in a transaction": (
+        *("MULTI", "OBJECT nosuch x", "CONFIG GET", "XGROUP CREATE s", "CLIENT PAUSE x", "XINFO FOO", "EXEC"),
+    ),
+    "subcommands": (
+        *("xgroup nosuch s g 0", "xgroup nosuch s", "OBJECT HELP x", "CLIENT LIST x", "XINFO GROUPS"),
+        *("XINFO GROUPS x y", "XGROUP HELP x", "SCRIPT LOAD", "CLIENT KILL", "SLOWLOG GET 1 2", "CLUSTER FOO"),
+        *("MEMORY HELP x", "CLIENT PAUSE 0 foo", "CLIENT PAUSE 0 foo x"),
+    ),
+    "words of errors": (
+        *("scan -1 COUNT 1 TYPE x", "scan 0 TYPE x"),
+        *("swapdb 0 2147483648", "swapdb x 1", "swapdb 0 x", "swapdb -1 0", "decrby a -9223372036854775808"),
+        *("decrby a -9223372036854775808", "georadius g 0 0 1 m withcoord STORE x", "geodist a a a M"),
+        *("GEOADD g 1 1 a", "GEOSEARCH g FROMMEMBER a BYRADIUS 1 M", "GEOSEARCH g FROMMEMBER a BYBOX 1 1 m"),
+        "geosearchstore x g FROMMEMBER a BYBOX 1 1 m WITHDIST",
+        *("EVAL '#!lua\nreturn 1' 0", "EVAL '#!lua flags=x\nreturn 1' 0"),
+    ),
+    "streams": (
+        *("xpending s g (1-0 - 1 x", "xpending s g (1 + x", "xpending s g (1 +"),
+        *("XADD t maxlen = 9 LIMIT 1 5-5 g 5", "XADD t LIMIT 1 5-5 g 5", "XADD t MAXLEN 1 MAXLEN 1 1-1 b c"),
+        *("XADD t MAXLEN 1 MAXLEN 5 1-2 b c", "XLEN t", "XADD t MAXLEN 1 NOMKSTREAM 1-3 b c"),
+        *("XADD t MAXLEN 1 MAXLEN 1", "XADD t MAXLEN -1 1-1 b c", "xadd s nomkstream maxlen -1 LIMIT 1 4-* f x"),
+        *("XGROUP CREATE t g 0", "xautoclaim t g c 0 - COUNT 9223372036854775807", "xautoclaim t g c 0 - COUNT 0"),
+    ),
+    "offsets from the end": (
+        *("CONFIG SET zset-max-ziplist-entries 3", "ZADD l 0 a 1 b 2 c 3 d", "ZRANGE l -inf +inf BYSCORE LIMIT -2 9"),
+        *("zrevrangebyscore l 2 1 LIMIT -2 1", "zrangebylex l [b [c LIMIT -3 9", "zrangebyscore l 7 9 LIMIT -1 9"),
+        *("zrangestore q l -inf +inf BYSCORE LIMIT -2 9", "ZADD p 0 a 1 b", "zrangebyscore p 0 1 LIMIT -1 1"),
+        *("ZADD p 0 a 0 a 0 a 0 a", "OBJECT ENCODING p", "zrangebyscore p 0 1 LIMIT -1 1"),
+    ),
+    "encodings": (
+        *("RPUSH l a", "OBJECT ENCODING l", f"RPUSH l {'x' * 8200}", "OBJECT ENCODING l", "SADD s a b c"),
+        *("OBJECT ENCODING s", "SADD n 1 2", "OBJECT ENCODING n", f"SADD s {LONG}", "OBJECT ENCODING s"),
+        *("ZADD z -0 a", "ZSCORE z a", "bitpos none 1 0 -2 BYTE", "bitpos none 2 0 -2 BIT", "bitcount none 1"),
+    ),
+    "a time that is too far": (
+        *("SET k v", f"RESTORE k 9223372036854775807 {'{payload}'} REPLACE", "APPEND k x"),
+    ),
+}  # fmt: skip
+"""Each begins with an empty server."""
+
+PAYLOAD: Final = b"\x00\xc0\x05\t\x00\xb3\xdd\x0e\xaa\xd7\xa9\xd0\xe0"
+"""The number 5, as 6.x dumps it."""
+
+
+def words_of(request: str) -> list[bytes]:
+    return [PAYLOAD if word == "{payload}" else word.encode() for word in shlex.split(request)]
+
+
+def told(version: str) -> dict[str, list[str]]:
+    """What an engine of a version replies."""
+    replies: dict[str, list[str]] = {}
+    for name, requests in CONVERSATIONS.items():
+        engine = miniredis.Engine(
+            miniredis.Config(version=version), NOW, environment=Environment(new_interpreter=new_interpreter)
+        )
+        client = engine.connect(NOW, address="127.0.0.1:1", local_address="127.0.0.1:2")
+        replies[name] = []
+        for request in requests:
+            engine.receive(client, encode(*words_of(request)), NOW)
+            replies[name].append(client.take_output().decode("latin-1"))
+    return replies
+
+
+@pytest.mark.parametrize("version", RECORDED)
+def test_a_version_replies_as_a_real_server_did(version: str) -> None:
+    assert told(version) == RECORDED[version]
+
+
+def record(servers: list[str]) -> None:
+    """Asks real servers, each given as VERSION=PATH, and keeps what they say."""
+    recorded: dict[str, dict[str, list[str]]] = {}
+    for each in servers:
+        version = each.partition("=")[0]
+        recorded[version] = {name: [] for name in CONVERSATIONS}
+        with target_named(each).up() as address, RawConnection(address.host, address.port) as client:
+            for name, requests in CONVERSATIONS.items():
+                for words in (("FLUSHALL",), ("CONFIG", "SET", "zset-max-ziplist-entries", "128")):
+                    assert client.command(*words) == b"+OK\r\n"
+                for request in requests:
+                    client.send(*words_of(request))
+                    recorded[version][name].append(client.reply().decode("latin-1"))
+    FILE.write_text(json.dumps(recorded, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:])
