@@ -1,7 +1,7 @@
 """Rows of Arrow columns as JSON messages, which ``json_values`` reads again.
 
-Each column becomes texts, which are put together to rows: most types are written three times as fast as row by
-row. NaN and Infinity, which JSON does not have, are written as texts.
+Each column becomes texts, which are put together to rows: most types are written three times as fast as row
+by row. NaN and Infinity, which JSON does not have, are written as texts.
 
 To add a type: add a row to ``_WRITERS``, or to ``_text_of`` for one that may be inside others.
 """

@@ -1,7 +1,7 @@
 """JSON messages as Arrow columns; ``json_objects`` writes them. Nothing is changed silently.
 
-Arrow's own parser reads most messages; fields that are times are texts for it. Those that it refuses are read by
-Python's parser, which accepts more: white space around a message, a field that stands twice (the last counts),
+Arrow's own parser reads most messages; times are texts for it. Those that it refuses are read by Python's
+parser, which accepts more: white space around a message, a field that stands twice (the last counts),
 decimals, maps.
 
 Rules:
