@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..arguments import check_condition, kind
 from ..engine.own_requests import run_own
-from ..recordings import Recording
 from ..ticks.tick_runner import HAS_STOPPED
 from .assertions import Assertions
 from .contents import Entry, entry_of
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ..engine.clients.session import Session
     from ..engine.clients.waiting import Waiter
     from ..engine.keyspace.keyspace import Database, Keyspace
+    from ..recordings import Recording
     from ..ticks.tick_runner import TickRunner
 
 __all__ = ["BlockedClient", "ConnectedClient", "Inspected", "Snapshot"]
@@ -187,6 +187,8 @@ class Inspected(Assertions):
         Args:
             most: how many calls are kept: the last ones; None for all.
         """
+        from ..recordings import Recording  # few servers are recorded
+
         recording = Recording(self._runner, most)
         recording.start()
         return recording

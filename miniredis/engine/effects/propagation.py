@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from ..declarations.registry import instead_of
 from ..numbers.doubles import read_double
 from ..values.expiring_hashes import EXPIRING, ValkeyHash
-from ..values.geohash import Point, cell_at
 from ..values.stream_nodes import LAST_ID, id_text
 from ..values.streams import Stream
 
@@ -289,6 +288,8 @@ def as_restores(keyspace: Keyspace) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def propagate_geoadd(done: Done) -> Iterable[list[bytes]]:
+    from ..values.geohash import Point, cell_at  # with the commands for places, which are loaded on request
+
     at = next(at for at, word in enumerate(done.args) if at > 1 and word.upper() not in {b"NX", b"XX", b"CH"})
     scored = [*done.args[1:at]]
     for start in range(at, len(done.args), 3):
