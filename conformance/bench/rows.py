@@ -37,7 +37,7 @@ from .queues import (
 )
 from .redis_benchmark import VALUE, Load, cpu_per_command, rates
 from .scaling import among_keys, by_clients, of_size
-from .spark import JOBS, beside_one_core, beside_redis_py
+from .spark import JOBS, beside_one_core, beside_redis_py, json_beside_bytes
 from .starting import CONTENTS, command_time, import_time, restore_time, start_time
 from .workbench import Measure
 
@@ -372,6 +372,10 @@ def spark_rows() -> Iterator[Row]:
             "rows/s", f"redis-py: {JOBS[name].reference}", Target(SPARK_TARGETS[name] if aimed else 0.0),
             beside_redis_py(name, server, count),
         )  # fmt: skip
+    yield Row(
+        "spark-json", "spark", "read JSON of 100 bytes, 1,000,000 rows, redis-server", "rows/s",
+        "the same as bytes", Target(0.5), json_beside_bytes(1_000_000),
+    )  # fmt: skip
     for name, job in JOBS.items():
         yield Row(
             f"spark-cores-{name}", "spark-cores", f"{job.title}, 1,000,000 rows, all processors", "rows/s",

@@ -26,13 +26,16 @@ from ..histories.parquet.session import session as a_session
 from .turns import MissingError, Pair
 from .workbench import Measure, Workbench, by_turns
 
-__all__ = ["JOBS", "beside_one_core", "beside_redis_py", "session"]
+__all__ = ["JOBS", "beside_one_core", "beside_redis_py", "json_beside_bytes", "session"]
 
 LENGTH: Final = 100
 """Bytes of a row."""
 
 TOGETHER: Final = 1000
 """Rows that redis-py pushes or pops at a time."""
+
+TEXT: Final = b"x" * 35
+"""The text in a message of JSON, which has 100 bytes with it."""
 
 WARM: Final = 2000
 """Rows of a run that nobody measures, before the others."""
@@ -127,6 +130,48 @@ def beside_redis_py(name: str, server: str, rows: int) -> Measure:
                 yield Pair(ours, by_hand(job, bench, server, count))
 
     return measure
+
+
+def json_beside_bytes(rows: int) -> Measure:
+    """Messages of JSON with four fields read a second, beside the same messages read as bytes."""
+
+    def measure(bench: Workbench) -> Generator[Pair]:
+        some = [json_message(at) for at in range(bench.effort.scaled(rows))]
+        with session("local[*]") as spark, filled(bench, some) as url:
+            given = {"queue": SOURCE, "url": url, "partitions": spark.sparkContext.defaultParallelism}
+            json = {**given, "format": "json", "schema": "user STRING, n BIGINT, x DOUBLE, text STRING"}
+
+            def read_as(what: Mapping[str, Any], summed: str, wanted: int) -> float:
+                begun = time.perf_counter()
+                table = spark.read.format("pressure").options(**what).load()
+                (found,) = table.selectExpr(f"sum({summed})").first()
+                assert found == wanted, "rows were lost or doubled"
+                return len(some) / (time.perf_counter() - begun)
+
+            def both() -> Pair:
+                ours = read_as(json, "value.n", sum(range(len(some))))
+                return Pair(ours, read_as(given, "length(value)", sum(map(len, some))))
+
+            both()
+            for _ in bench.turns():
+                yield both()
+
+    return measure
+
+
+def json_message(number: int) -> bytes:
+    return b'{"user": "user%07d", "n": %7d, "x": %7d.5, "text": "%s"}' % (number, number, number, TEXT)
+
+
+@contextmanager
+def filled(bench: Workbench, values: list[bytes]) -> Iterator[str]:
+    """The URL of a Redis whose queue has these values."""
+    url = f"redis://127.0.0.1:{bench.server('redis-server').port}"
+    with pressure.Queue(SOURCE, url=url) as source:
+        source.create(0)
+        for some in batched_values(values):
+            source.put_many(some)
+        yield url
 
 
 def beside_one_core(name: str, rows: int) -> Measure:

@@ -69,7 +69,7 @@ def test_rows_without_other_programs_run_from_end_to_end(group: str, tmp_path: P
     [
         "spark-write-redis-server-10000",
         "spark-through-miniredis-10000",
-        "spark-cores-read",
+        "spark-json",
         "histories-spark-1000000",
     ],
 )
