@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def test_a_failover_is_told_as_by_real_sentinels(ours: miniredis.Sentinels, real
                 stack.callback(client.close)
                 pubsub = stack.enter_context(client.pubsub())  # type: ignore[no-untyped-call]
                 pubsub.psubscribe("*")
-                pubsub.get_message(timeout=5)
+                until(partial(pubsub.get_message, timeout=1), "it is subscribed")
                 listening.append(pubsub)
             clients[0].execute_command("SENTINEL FAILOVER", SERVICE)  # type: ignore[no-untyped-call]
             told.append([events(group, pubsub) for pubsub in listening])
