@@ -25,7 +25,7 @@ __all__ = ["Servers"]
 LIMIT: Final = 30.0
 """Seconds in which a server has to start, or to follow."""
 
-PAUSE: Final = 5000
+PAUSE: Final = 20_000
 """Milliseconds for which writes are paused at most."""
 
 
