@@ -11,7 +11,7 @@ __all__ = ["PATIENCE", "until"]
 
 T = TypeVar("T")
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which a test fails that still waits; far more than a busy machine needs."""
 
 

@@ -26,7 +26,7 @@ from typing import ClassVar, Final, Self
 
 from ...judging import environment
 from ...judging.environment import Failure
-from ...judging.limits import pauses
+from ...judging.limits import countdown, pauses
 
 __all__ = ["Player", "RawClient", "Scenario", "Step", "escape", "read"]
 
@@ -98,15 +98,30 @@ class RawClient:
     def ask(self, line: str) -> bytes:
         """The reply to an inline command; the beginning of it, if it is long."""
         self.send(line.encode() + b"\r\n")
-        return self.socket.recv(1 << 20)
+        return self._receive(1 << 20)
 
     def get(self, size: int) -> bytes:
         """Up to ``size`` bytes: fewer if no more come."""
         data = b""
         with contextlib.suppress(TimeoutError, ConnectionResetError):
-            while len(data) < size and (more := self.socket.recv(size - len(data))):
+            while len(data) < size and (more := self._receive(size - len(data))):
                 data += more
         return data
+
+    def _receive(self, size: int) -> bytes:
+        """Up to so many of the next bytes.
+
+        Raises:
+            TimeoutError: none came in time, of which a busy machine has more.
+        """
+        try:
+            for seconds in countdown(environment.PATIENCE):
+                self.socket.settimeout(seconds)
+                with contextlib.suppress(TimeoutError):
+                    return self.socket.recv(size)
+        finally:
+            self.socket.settimeout(environment.PATIENCE)
+        raise TimeoutError("timed out")
 
     def pending(self) -> bytes:
         """The bytes that have come already."""

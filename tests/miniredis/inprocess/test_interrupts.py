@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("forked")
 def printed_by(program: str, *words: str) -> str:
     """What a program prints that ends in time; its errors, too."""
     command = [sys.executable, "-c", program, *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * PATIENCE, check=False)
     return done.stdout + done.stderr
 
 
