@@ -149,6 +149,13 @@ def without_numbers(reply: Tree) -> object:
     return reply[0], [without_numbers(item) for item in reply[1]]
 
 
+OF_CONSUMERS: Final = (
+    *(b"$4\r\nidle\r\n", b"$9\r\nseen-time\r\n"),
+    *(b"$8\r\ninactive\r\n", b"$11\r\nactive-time\r\n"),
+)
+"""Facts about consumers that are times."""
+
+
 def timed(reply: Tree) -> object:
     """What streams tell, with room in the times at which entries were given out and consumers seen."""
     if isinstance(reply, bytes):
@@ -157,7 +164,7 @@ def timed(reply: Tree) -> object:
     kinds = b"".join((item if isinstance(item, bytes) else item[0])[:1] for item in reply[1])
     place = {b"$$::": 2, b"$::": 1}.get(kinds)
     for at, item in enumerate(reply[1]):
-        if item in (b"$4\r\nidle\r\n", b"$9\r\nseen-time\r\n") and at + 1 < len(items):
+        if item in OF_CONSUMERS and at + 1 < len(items):
             items[at + 1] = number_near(reply[1][at + 1], LONG_STEP)
         elif at == place:
             items[at] = number_near(item, LONG_STEP)
@@ -216,7 +223,7 @@ REFUSED: Final = b" isn't allowed for a DENY BLOCKING client\r\n"
 """What those hear of that would be silent, but were refused."""
 
 ENCODINGS_SINCE_7_2: Final = Tolerated(
-    "encodings", FORMS, "small lists and sets of words are listpacks, and how a string came about", kind_of
+    "encodings", FORMS, "what shrank may be a listpack, and how a string came about", kind_of
 )
 
 
@@ -282,37 +289,13 @@ COUNTERS: Final = Tolerated(
     without_counters,
 )
 
-ACTIVITY: Final = (b"$8\r\ninactive\r\n", b"$11\r\nactive-time\r\n")
-
-
-def timed_without_activity(reply: Tree) -> object:
-    """What streams tell, with room in times, and without the times at which consumers were active."""
-    return timed(without_activity(reply))
-
-
-def without_activity(reply: Tree) -> Tree:
-    """The same, but for the times at which consumers were active."""
-    if isinstance(reply, bytes):
-        return reply
-    head, items = reply
-    kept = [item for at, item in enumerate(items) if item not in ACTIVITY and items[at - 1] not in ACTIVITY]
-    return head[:1], [without_activity(item) for item in kept]
-
-
-CONSUMERS: Final = Tolerated(
-    "activity of consumers",
-    ("xinfo|consumers", "xinfo|stream"),
-    "7.2 also tells when a consumer was last given an entry, which is not kept",
-    timed_without_activity,
-)
-SINCE_7_2: Final = (ENCODINGS_SINCE_7_2, CONSUMERS)
 
 OF_VERSIONS: Final[dict[str, tuple[Tolerated, ...]]] = {
     **dict.fromkeys(("6.0", "6.2"), (SCRIPTS,)),
-    **dict.fromkeys(("7.2", "7.4"), SINCE_7_2),
-    "8.0": (*SINCE_7_2, MODULES),
-    "valkey-8.1": (*SINCE_7_2, COUNTERS, OF_COMMANDLOG),
-    "valkey-9.1": (*SINCE_7_2, MODULES, COUNTERS, OF_COMMANDLOG),
+    **dict.fromkeys(("7.2", "7.4"), (ENCODINGS_SINCE_7_2,)),
+    "8.0": (ENCODINGS_SINCE_7_2, MODULES),
+    "valkey-8.1": (ENCODINGS_SINCE_7_2, COUNTERS, OF_COMMANDLOG),
+    "valkey-9.1": (ENCODINGS_SINCE_7_2, MODULES, COUNTERS, OF_COMMANDLOG),
 }
 """What else is let pass in some versions; a row stands in place of the one above of the same commands."""
 

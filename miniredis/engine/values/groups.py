@@ -89,14 +89,16 @@ class Consumer:
     Attributes:
         name: unique in its group.
         seen: when it last asked for entries, in milliseconds of wall time.
+        active: when it last got entries that are pending, in the same; -1 for never.
         pending: its pending entries.
     """
 
-    __slots__ = ("name", "pending", "seen")
+    __slots__ = ("active", "name", "pending", "seen")
 
     def __init__(self, name: bytes, seen: int) -> None:
         self.name = name
         self.seen = seen
+        self.active = -1
         self.pending = Pending()
 
 

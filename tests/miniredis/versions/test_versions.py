@@ -616,6 +616,34 @@ def test_a_consumer_that_gets_nothing_exists_since_7_2() -> None:
                 assert [consumer["name"] for consumer in told] == names, each.name
 
 
+@for_each(
+    ("request_", "is_active"),
+    [
+        ("XREADGROUP GROUP g c COUNT 1 STREAMS s >", True),
+        ("XREADGROUP GROUP g c NOACK STREAMS s >", False),
+        ("XCLAIM s g c 0 1-0 FORCE JUSTID", True),
+        ("XCLAIM s g c 0 7-0", False),
+        ("XAUTOCLAIM s g c 0 0", False),
+    ],
+)
+def test_xinfo_tells_since_7_2_when_a_consumer_last_got_an_entry(request_: str, is_active: bool) -> None:
+    for version in ("7.0", "7.2", "valkey-9.1"):
+        with miniredis.start(version=version, clock="held") as server, server.client() as client:
+            client.xadd("s", {"f": "v"}, "1-0")
+            client.xgroup_create("s", "g", 0)
+            client.xgroup_createconsumer("s", "g", "c")
+            client.execute_command(*request_.split())
+            server.fast_forward(5)
+            told = {each["name"]: each for each in client.execute_command("XINFO CONSUMERS", "s", "g")}
+            full = client.xinfo_stream("s", full=True)["groups"][0]["consumers"]
+            if version == "7.0":
+                assert all("inactive" not in each for each in told.values())
+                assert all(b"active-time" not in each and "active-time" not in each for each in full)
+            else:
+                assert told[b"c"]["inactive"] == (5000 if is_active else -1), version
+                assert b"active-time" in full[0] or "active-time" in full[0]
+
+
 SAID: Final = [
     ("6.0-6.2", "MSETNX a 1 b", "ERR wrong number of arguments for MSET"),
     ("7.0", "MSETNX a 1 b", "ERR wrong number of arguments for 'msetnx' command"),

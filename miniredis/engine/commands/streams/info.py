@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import Keys, chosen, command, container, in_versions
+from ...declarations.registry import Keys, chosen, command, container, in_versions, instead_of
 from ...keyspace.keyspace import STREAM
 from ...numbers.numbers import read_integer
 from ...protocol import errors
@@ -19,6 +18,9 @@ from ...values.stream_nodes import id_text, wrapped
 from ...values.stream_progress import lag
 from ...values.streams import Stream
 from .streams import shown
+
+if TYPE_CHECKING:
+    from ...versions.version import Version
 
 LOOKED_AT: Final = Keys(2, "RO access")
 SHOWN_IN_FULL: Final = 10
@@ -42,17 +44,38 @@ def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
     group = read_stream(session, args[2]).groups.get(args[3])
     if group is None:
         raise CommandError(errors.no_group_of_key(args[2], args[3]))
-    now = session.engine.now.milliseconds
+    now, inactive = session.engine.now.milliseconds, chosen(session.engine.version, inactivity)
     return [
         Map(
             {
                 b"name": consumer.name,
                 b"pending": len(consumer.pending),
                 b"idle": max(now - consumer.seen, 0),
+                **inactive(consumer, now),
             }
         )
         for _, consumer in sorted(group.consumers.items())
     ]
+
+
+def inactivity(consumer: Consumer, now: int) -> dict[bytes, Reply]:
+    """For how long a consumer got no entry: what only later versions tell."""
+    return {}
+
+
+@instead_of(inactivity, "7.2+")
+def inactivity_since_7_2(consumer: Consumer, now: int) -> dict[bytes, Reply]:
+    return {b"inactive": max(now - consumer.active, 0) if consumer.active >= 0 else -1}
+
+
+def activity(consumer: Consumer) -> dict[bytes, Reply]:
+    """When a consumer last got an entry: what only later versions tell."""
+    return {}
+
+
+@instead_of(activity, "7.2+")
+def activity_since_7_2(consumer: Consumer) -> dict[bytes, Reply]:
+    return {b"active-time": consumer.active}
 
 
 @command("XINFO GROUPS", 3, "readonly", acl="stream", keys=LOOKED_AT, since="5.0.0", syntax="key#0")
@@ -92,8 +115,8 @@ def xinfo_stream(session: Session, args: list[bytes]) -> Reply:
         shown_ends = {name: next(iter(shown(islice(walk, 1))), None) for name, walk in ends.items()}
         return Map({**figures(stream), b"groups": len(stream.groups), **shown_ends})
     count = read_full(args)
-    count_lag = chosen(session.engine.version, lag)
-    groups = [in_full(stream, name, group, count, count_lag) for name, group in sorted(stream.groups.items())]
+    version = session.engine.version
+    groups = [in_full(stream, name, group, count, version) for name, group in sorted(stream.groups.items())]
     return Map({**figures(stream), b"entries": shown(islice(stream.walk(), count)), b"groups": groups})
 
 
@@ -125,20 +148,19 @@ def figures(stream: Stream) -> dict[bytes, Reply]:
     }
 
 
-def in_full(
-    stream: Stream, name: bytes, group: ConsumerGroup, count: int | None, count_lag: Callable[..., int | None]
-) -> Map:
+def in_full(stream: Stream, name: bytes, group: ConsumerGroup, count: int | None, version: Version) -> Map:
     pending = [
         [id_text(number), delivery.consumer.name, delivery.time, delivery.count]
         for number, delivery in islice(group.pending.walk(), count)
     ]
-    consumers = [consumer_in_full(consumer, count) for _, consumer in sorted(group.consumers.items())]
+    active = chosen(version, activity)
+    consumers = [consumer_in_full(each, count, active(each)) for _, each in sorted(group.consumers.items())]
     return Map(
         {
             b"name": name,
             b"last-delivered-id": id_text(group.last),
             b"entries-read": group.entries_read,
-            b"lag": count_lag(stream, group),
+            b"lag": chosen(version, lag)(stream, group),
             b"pel-count": len(group.pending),
             b"pending": pending,
             b"consumers": consumers,
@@ -146,7 +168,7 @@ def in_full(
     )
 
 
-def consumer_in_full(consumer: Consumer, count: int | None) -> Map:
+def consumer_in_full(consumer: Consumer, count: int | None, activity: dict[bytes, Reply]) -> Map:
     pending = [
         [id_text(number), delivery.time, delivery.count]
         for number, delivery in islice(consumer.pending.walk(), count)
@@ -155,6 +177,7 @@ def consumer_in_full(consumer: Consumer, count: int | None) -> Map:
         {
             b"name": consumer.name,
             b"seen-time": consumer.seen,
+            **activity,
             b"pel-count": len(consumer.pending),
             b"pending": pending,
         }

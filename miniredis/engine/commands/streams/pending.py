@@ -214,6 +214,7 @@ def take(
     count = claim.count(delivery.count if delivery else 1)
     consumer = attending(session, args[1], group, args[3])
     delivery = group.assign(number, consumer, claim.time, count)
+    consumer.active = claim.now
     session.also_propagate(as_claim, args[1], args[2], group, number, delivery)
     return True
 

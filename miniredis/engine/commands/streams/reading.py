@@ -295,7 +295,9 @@ def give_out(
         if reading.keeps:
             delivery = group.assign(number, consumer, now, 1)
             session.also_propagate(claim, key, reading.group, group, number, delivery)
-    if entries and not reading.keeps:
+    if entries and reading.keeps:
+        consumer.active = now
+    elif entries:
         session.also_propagate(set_id, key, reading.group, group)
     return shown(entries)
 
