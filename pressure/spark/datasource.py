@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 
 from pressure.spark.columns import check_columns, checked, columns_of
 from pressure.spark.errors import OptionError
-from pressure.spark.options import BYTES, PUSHDOWN, ROWS, Options, options_of
+from pressure.spark.options import BYTES, OPTIONS, PUSHDOWN, ROWS, Options, options_of
 from pressure.spark.peeking import EVERY, Peek, Slice
 from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer
@@ -35,6 +35,8 @@ from pressure.spark.writing import StreamWriter, Writer
 
 #: Whether this Spark can limit the rows of a micro-batch, and supports ``availableNow`` for such sources.
 _ADMITS: Final = hasattr(datasource.DataSourceStreamReader, "getDefaultReadLimit")
+#: The options that an older one applies with ``availableNow``, too.
+_LIMITS: Final = ("rowsPerBatch", "maxBytesPerBatch", "minRowsPerBatch")
 
 
 class PressureDataSource(DataSource):
@@ -77,10 +79,12 @@ class PressureDataSource(DataSource):
         """The reader for ``spark.readStream``."""
         if self._chosen.dead is not None:
             _check_server(self._chosen.but(queue=self._chosen.dead, queues=(), kind="pressure"))
-        if not _ADMITS and (self._chosen.rows_per_batch or self._chosen.most_bytes):
+        limits = [name for name in _LIMITS if getattr(self._chosen, OPTIONS[name].field) is not None]
+        if limits and not _ADMITS:
             warnings.warn(
-                f"with availableNow, Spark {pyspark.__version__} reads one batch, and so stops after that; "
-                "leave rowsPerBatch and maxBytesPerBatch out to drain the queue, or use Spark 4.2 or newer",
+                f"with availableNow, Spark {pyspark.__version__} reads one batch and stops, or none if "
+                f"minRowsPerBatch has it wait; leave {' and '.join(limits)} out to drain the "
+                "queue, or use Spark 4.2 or newer",
                 stacklevel=1,
             )
         _warn_of_weaknesses(self._chosen)

@@ -216,6 +216,16 @@ def test_each_batch_of_a_writer_is_written_once(
     assert len(raw.keys(f"__spark__:*{place.name}")) == 1
 
 
+def test_an_older_spark_warns_of_options_that_end_a_query_before_the_queue_is_empty(
+    embedded_server: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasource, "_ADMITS", False)
+    given = {"queue": "q", "url": embedded_server.url, "kind": "backup"}
+    for option in ("rowsPerBatch", "maxBytesPerBatch", "minRowsPerBatch"):
+        with pytest.warns(match=f"leave {option} out to drain the queue"):
+            datasource.PressureDataSource({**given, option: "5"}).streamReader(schema("binary"))
+
+
 def test_wrong_options_columns_and_modes_are_refused(embedded_server: Address) -> None:
     options = {"queue": "q", "kind": "backup", "url": embedded_server.url}
     made = datasource.PressureDataSource
