@@ -52,8 +52,12 @@ def begin_snapshot(
         file.flush()
 
     def end(failure: str) -> None:
+        content = None
         with file:
-            content = None if failure or is_cancelled else mapped(file)
+            try:
+                content = None if failure or is_cancelled else mapped(file)
+            except OSError as error:
+                failure = str(error)
         later(lambda: tell(content, failure))
 
     def tell(content: bytes | None, failure: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Iterable
 
@@ -9,7 +10,10 @@ import pytest
 
 from conformance.wire import encode
 from miniredis.engine import Config, Engine, Environment, Instant, Session
+from miniredis.logs import ServerLog
+from miniredis.replication import snapshots as snapshots_of_process
 from tests.miniredis.engine.effects import commands_in
+from tests.waiting import until
 
 SECOND = 1_000_000
 PING = b"*1\r\n$4\r\nping\r\n"
@@ -208,6 +212,21 @@ def test_replicas_are_disconnected_if_their_snapshot_could_not_be_written(
     snapshots.end(succeeds=False)
     assert not replica.connected
     assert "connected_slaves:0" in master.info()
+
+
+def test_replicas_hear_that_their_snapshot_cannot_be_read(
+    forked: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_file: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(snapshots_of_process, "mapped", fail)
+    told: list[bytes | None] = []
+    snapshots_of_process.begin_snapshot(
+        lambda: [b"data"], told.append, lambda act: act(), ServerLog(Config())
+    )
+    until(lambda: told)
+    assert told == [None]
 
 
 def test_a_snapshot_that_nobody_waits_for_is_not_written_to_its_end(
