@@ -13,7 +13,6 @@ Rules:
 from __future__ import annotations
 
 import atexit
-import contextlib
 import errno
 import fcntl
 import os
@@ -107,11 +106,7 @@ def join(
         if launch is not None:
             waiter.wait_for(launch)
         reply = asked(path, PING, waiter)
-        if (
-            reply
-            and not reply.startswith(LOADING)
-            and (appendfsync != "always" or asked(path, ALWAYS, waiter))
-        ):
+        if is_answer(reply) and (appendfsync != "always" or is_answer(reply := asked(path, ALWAYS, waiter))):
             return path
         if reply:
             waiter.heard()
@@ -159,16 +154,25 @@ class JoinDeadline:
 
 def asked(path: str, request: bytes, waiter: JoinDeadline) -> bytes:
     """What a server answers; nothing if there is none."""
-    with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(*NOT_SERVED):
+    with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(TICK)
-        client.connect(path)
-        client.sendall(request)
+        try:
+            client.connect(path)
+            client.sendall(request)
+        except NOT_SERVED:
+            return b""
         while True:
             try:
                 return client.recv(1024)
             except TimeoutError:
                 waiter.check()
-    return b""
+            except NOT_SERVED:
+                return b""
+
+
+def is_answer(reply: bytes) -> bool:
+    """Whether a server did what it was asked: it neither loads nor ends."""
+    return bool(reply) and not reply.startswith(LOADING)
 
 
 class SharedServer(EmbeddedServer):

@@ -138,9 +138,10 @@ def test_damaged_data_are_not_served(folder: Path) -> None:
         miniredis.join(folder)
 
 
-def test_who_joins_waits_while_the_server_of_another_process_loads(folder: Path) -> None:
+def test_who_joins_waits_while_the_server_of_another_process_loads_or_ends(folder: Path) -> None:
     folder.mkdir()
-    replies = [b"-LOADING Redis is loading the dataset in memory\r\n", b"", b"+PONG\r\n", b"+OK\r\n"]
+    loading = b"-LOADING Redis is loading the dataset in memory\r\n"
+    replies = [loading, b"", b"+PONG\r\n", FAREWELL, b"+PONG\r\n", b"+OK\r\n"]
     requests: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as listening, locked_file(folder / LOCK):
         listening.bind(str(folder / SOCKET))
@@ -149,7 +150,20 @@ def test_who_joins_waits_while_the_server_of_another_process_loads(folder: Path)
         thread.start()
         assert miniredis.join(folder) == str(folder / SOCKET)
         thread.join()
-    assert requests == [b"PING\r\n"] * 3 + [b"CONFIG SET appendfsync always\r\n"]
+    always = [b"PING\r\n", b"CONFIG SET appendfsync always\r\n"]
+    assert requests == [b"PING\r\n"] * 2 + always * 2
+
+
+def test_what_is_called_while_a_server_is_silent_may_raise_any_error(folder: Path) -> None:
+    def give_up() -> None:
+        raise ConnectionError("enough")
+
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as listening, locked_file(folder / LOCK):
+        listening.bind(str(folder / SOCKET))
+        listening.listen()
+        with pytest.raises(ConnectionError, match="enough"):
+            miniredis.join(folder, timeout=1, tick=give_up)
 
 
 @contextmanager
