@@ -131,7 +131,7 @@ class ServerProcess:
         if not sys.executable:
             raise RuntimeError("this program does not know its Python (sys.executable), which spawn starts")
         self._channel, theirs = Pipe()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may stop the server in the middle of a call
         self._calls = 0
         self._pid = os.getpid()
         self._forgotten: list[int] = []
@@ -176,6 +176,10 @@ class ServerProcess:
                     self._process.kill()
                 number, reply, error = self._transfer(self._channel.recv)
         except (EOFError, OSError):
+            raise RuntimeError(HAS_STOPPED) from None
+        except TypeError:
+            if not self._channel.closed:
+                raise  # else a signal handler has closed it between two parts of a message
             raise RuntimeError(HAS_STOPPED) from None
         if error is not None:
             raise error
@@ -434,8 +438,8 @@ class SpawnedServer(RemoteServer, Assertions):
     def stop(self) -> None:
         """Ends the server and its process; waits until both are gone.
 
-        May be called from any thread, and more than once. In a process that was forked from this one it has
-        no effect.
+        May be called from any thread, by a signal handler, and more than once. In a process that was forked
+        from this one it has no effect.
         """
         with contextlib.suppress(RuntimeError):
             for recording in tuple(self._recordings):

@@ -124,17 +124,18 @@ def interrupted(move):
         setattr(Connection, name, move)
         if name != "_poll":
             move(channel, what - 1 if name == "_recv" else bytes(what)[:-1])
-        raise KeyboardInterrupt
+        exec(handler)
+        return move(channel, what)
     return interrupt
 
-name = sys.argv[1]
+name, handler = sys.argv[1:]
 miniredis.spawn().stop()
 before = os.listdir("/proc/self/fd")
 server = miniredis.spawn()
 setattr(Connection, name, interrupted(getattr(Connection, name)))
 try:
     server.connected_clients()
-except KeyboardInterrupt:
+except (KeyboardInterrupt, RuntimeError):
     pass
 try:
     print(server.connected_clients())
@@ -146,13 +147,19 @@ print(os.path.exists(f"/proc/{server.pid}"), os.listdir("/proc/self/fd") == befo
 
 
 @pytest.mark.parametrize(
-    ("operation", "then"),
-    [("_poll", "[]"), ("_recv", "the server has stopped"), ("_send", "the server has stopped")],
+    ("operation", "handler", "then"),
+    [
+        ("_poll", "raise KeyboardInterrupt", "[]"),
+        ("_recv", "raise KeyboardInterrupt", "the server has stopped"),
+        ("_send", "raise KeyboardInterrupt", "the server has stopped"),
+        ("_poll", "server.stop()", "the server has stopped"),
+        ("_recv", "server.stop()", "the server has stopped"),
+    ],
 )
-def test_an_interrupt_in_a_call_of_a_spawned_server_ends_it_only_in_the_middle_of_a_message(
-    operation: str, then: str
+def test_a_signal_in_a_call_of_a_spawned_server_ends_it_only_where_it_stops_it_or_cuts_a_message(
+    operation: str, handler: str, then: str
 ) -> None:
-    assert printed_by(SPAWNED, operation) == f"{then}\nFalse True\n"
+    assert printed_by(SPAWNED, operation, handler) == f"{then}\nFalse True\n"
 
 
 HANDLER = """
