@@ -222,9 +222,11 @@ def test_replicas_hear_that_their_snapshot_cannot_be_read(
 
     monkeypatch.setattr(snapshots_of_process, "mapped", fail)
     told: list[bytes | None] = []
-    snapshots_of_process.begin_snapshot(
-        lambda: [b"data"], told.append, lambda act: act(), ServerLog(Config())
-    )
+
+    def call(act: Callable[[], object]) -> None:
+        act()
+
+    snapshots_of_process.begin_snapshot(lambda: [b"data"], told.append, call, ServerLog(Config()))
     until(lambda: told)
     assert told == [None]
 
