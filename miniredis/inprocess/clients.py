@@ -214,7 +214,13 @@ class AsyncLocalPool(redis.asyncio.ConnectionPool):
 
     def ready_connection(self) -> AsyncLocalConnection | None:
         """Returns a connection that is connected; None if ``get_connection`` has to make one."""
-        return self._at_hand.pop() if self._at_hand and self._at_hand[-1].is_ready() else None
+        if not self._at_hand:
+            return None
+        connection = self._at_hand.pop()  # first: another thread may give back one of its own loop meanwhile
+        if connection.is_ready():
+            return connection
+        self._at_hand.append(connection)
+        return None
 
     async def get_connection(self, *names: Any, **options: Any) -> Any:
         """Returns a connection that is connected, and has nothing left to read."""

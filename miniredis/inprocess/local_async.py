@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,11 @@ __all__ = ["AsyncPipe"]
 class AsyncPipe(LocalClient):
     """A client with the methods of asyncio's ``StreamWriter``; its ``reader`` is the ``StreamReader``.
 
-    It belongs to the event loop that runs when it is created. Use it on that loop's thread.
+    It belongs to the event loop that runs when it is created. Use it on the thread that runs that loop.
     """
 
     def __init__(self, runner: TickRunner) -> None:
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
         self.reader = asyncio.StreamReader(loop=self._loop)
         super().__init__(runner)
 
@@ -60,7 +58,7 @@ class AsyncPipe(LocalClient):
         return default
 
     def _arrive(self) -> None:
-        if threading.get_ident() == self._thread:
+        if asyncio._get_running_loop() is self._loop:
             self._deliver()
             return
         try:

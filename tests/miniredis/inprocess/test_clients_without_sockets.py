@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import selectors
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -19,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import miniredis
+from miniredis.inprocess.clients import AsyncLocalConnection
 from miniredis.inprocess.local import LocalSocket
 
 from ...waiting import PATIENCE, until
@@ -460,7 +463,10 @@ def test_a_closed_asyncio_client_is_disconnected(
     assert len(client.client_list()) == 1
 
 
-def test_a_closed_asyncio_loop_is_not_called(server: miniredis.EmbeddedServer, client: redis.Redis) -> None:
+@pytest.mark.parametrize("is_far", [True, False])
+def test_a_closed_asyncio_loop_is_not_called(
+    is_far: bool, server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
     from miniredis.inprocess.local_async import AsyncPipe
 
     async def leave_waiting() -> AsyncPipe:
@@ -471,6 +477,55 @@ def test_a_closed_asyncio_loop_is_not_called(server: miniredis.EmbeddedServer, c
     pipe = asyncio.run(leave_waiting())
     assert blocked(client) == 1
     with ThreadPoolExecutor() as pool:
-        assert pool.submit(client.rpush, "l", "v").result() == 1
+        assert (pool.submit(client.rpush, "l", "v").result() if is_far else client.rpush("l", "v")) == 1
     assert len(client.client_list()) == 1
     pipe.close()
+
+
+def test_an_asyncio_loop_is_woken_although_another_thread_ran_it_first(
+    server: miniredis.EmbeddedServer, client: redis.Redis
+) -> None:
+    asleep = threading.Event()
+
+    class Selector(selectors.DefaultSelector):
+        def select(self, timeout: float | None = None) -> Any:
+            if timeout != 0:
+                asleep.set()
+            return super().select(timeout)
+
+    loop = asyncio.SelectorEventLoop(Selector())
+    ours = server.async_client()
+    with closing(loop), ThreadPoolExecutor() as pool:
+        assert loop.run_until_complete(ours.ping())
+        popped = pool.submit(loop.run_until_complete, ours.blpop("l"))
+        assert asleep.wait(PATIENCE)
+        client.rpush("l", "v")
+        try:
+            assert popped.result(PATIENCE) == (b"l", b"v")
+        finally:
+            loop.call_soon_threadsafe(int)
+        loop.run_until_complete(ours.aclose())
+
+
+def test_an_asyncio_client_takes_the_connection_that_belongs_to_the_loop(
+    server: miniredis.EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_ready = AsyncLocalConnection.is_ready
+
+    async def main(ours: Any) -> None:
+        await ours.ping()
+        pool = ours.connection_pool
+        (own,) = pool._at_hand
+        of_another_thread = AsyncLocalConnection(connect=own._connect_locally)
+
+        def give_back_meanwhile(connection: AsyncLocalConnection) -> bool:
+            pool.give_back(of_another_thread)
+            return is_ready(connection)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AsyncLocalConnection, "is_ready", give_back_meanwhile)
+            taken = pool.ready_connection()
+        pool._at_hand = [own]
+        assert taken is own
+
+    run(server, main)
