@@ -621,7 +621,7 @@ def test_a_consumer_that_gets_nothing_exists_since_7_2() -> None:
     [
         ("XREADGROUP GROUP g c COUNT 1 STREAMS s >", True),
         ("XREADGROUP GROUP g c NOACK STREAMS s >", False),
-        ("XCLAIM s g c 0 1-0 FORCE JUSTID", True),
+        ("XCLAIM s g c 0 1-0 FORCE", True),
         ("XCLAIM s g c 0 7-0", False),
         ("XAUTOCLAIM s g c 0 0", False),
     ],
