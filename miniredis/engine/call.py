@@ -166,13 +166,13 @@ def answer_plain(session: Session, requests: Sequence[Request], data: bytes, is_
 
 
 def answer_alone(session: Session, args: Request) -> Value | Encoded | NoReply:
-    """Runs one request for data, as ``answer_plain``, and returns its reply as a value.
+    """Runs one request for data or of a script, as ``answer_plain``, and returns its reply as a value.
 
     Returns:
         ``NOT_ASKED`` if the request has to go through the gate; then nothing was done.
     """
     engine = session.engine
-    command = engine.commands.plain.get(args[0])
+    command = engine.commands.by_value.get(args[0])
     if command is None or not command.least <= len(args) <= command.most:
         return NOT_ASKED
     engine.statistics.start_lap()

@@ -247,6 +247,14 @@ class Engine:
             self.fail(session, fault)
             return NO_REPLY
 
+    def ask_and_leave_scripts(
+        self, session: Session, args: Request, now: Instant
+    ) -> Value | Encoded | NoReply:
+        """The same, on any thread: a script that was not quick the last time is ``NOT_ASKED``."""
+        if args[0] not in self.commands.plain and not self.scripts.are_quick(session, args):
+            return NOT_ASKED
+        return self.ask(session, args, now)
+
     def ask_all(
         self, session: Session, requests: Sequence[Request], now: Instant
     ) -> list[Value | Encoded] | NoReply:

@@ -248,6 +248,7 @@ class SentinelTable(CommandTable):
         self.version = version
         self.lookup: dict[bytes, Command] = {}
         self.plain: dict[bytes, Command] = {}
+        self.by_value = self.plain
         declare_rest()
         ordinary = table_of(version).lookup
         for name in SHARED:

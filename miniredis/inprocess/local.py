@@ -124,9 +124,10 @@ class LocalClient:
             ``NOT_ASKED`` if the request has to be sent as bytes; then nothing was done. ``NO_REPLY`` if the
             reply has to be read, which may take until another client does something.
         """
-        if self._ended or self._inbox or args[0] not in self._engine.commands.plain:
+        if self._ended or self._inbox or args[0] not in self._engine.commands.by_value:
             return NOT_ASKED  # a tick would find out, too, but other threads would have to wait for it
-        reply = self._runner.share_tick(self._engine.ask, self._session, args)
+        engine = self._engine
+        reply = self._runner.share_tick(engine.ask, self._session, args, engine.ask_and_leave_scripts)
         if self._ended:  # also if the command could not be kept on the disk
             return NO_REPLY
         if type(reply) is Encoded:

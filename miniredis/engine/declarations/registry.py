@@ -267,6 +267,10 @@ def signed(before: tuple[str, ...], changes: str) -> tuple[str, ...]:
     return (*(word for word in before if word not in removed), *added)
 
 
+BY_VALUE: Final = {b"echo", b"eval", b"evalsha"}
+"""Commands that are not plain, but to which the gate has no more to say."""
+
+
 class CommandTable:
     """The commands of one version.
 
@@ -277,12 +281,14 @@ class CommandTable:
         version: the same.
         lookup: every command by its name in lower and in upper case, as clients send it.
         plain: the commands of it that are plain.
+        by_value: those, and others that may be asked as values (``Engine.ask``).
     """
 
     def __init__(self, version: Version) -> None:
         self.version = version
         self.lookup: dict[bytes, Command] = {}
         self.plain: dict[bytes, Command] = {}
+        self.by_value: dict[bytes, Command] = {}
         self._unknown_parts: dict[bytes, Command] = {}
         for declared in DECLARED.values():
             self.take(declared)
@@ -305,6 +311,8 @@ class CommandTable:
         table[name] = table[name.upper()] = declared
         if declared.is_plain and not part:
             self.plain[name] = self.plain[name.upper()] = declared
+        if (declared.is_plain or name in BY_VALUE) and not part:
+            self.by_value[name] = self.by_value[name.upper()] = declared
 
     def _unknown_part(self, container: Command) -> Command | None:
         """What stands for the subcommands that a command does not have."""

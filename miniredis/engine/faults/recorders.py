@@ -61,7 +61,7 @@ class Recorders:
         self.are_on = False
         self.call: Callable[[Engine, Session, Command, list[bytes]], Reply] = call
         self._keepers: tuple[Callable[[Entry], object], ...] = ()
-        self._next_moment = count(1, 2).__next__  # in between is the end of a request that ran at once
+        self._next_moment = count(1).__next__
         self._under_way: dict[Session, Entry] = {}
 
     def add(self, keep: Callable[[Entry], object]) -> None:
@@ -114,13 +114,13 @@ class Recorders:
             self.end(entry, Encoded(reply))
 
     def _call(self, engine: Engine, session: Session, command: Command, args: list[bytes]) -> Reply:
-        name, began = session.name or session.id, self._next_moment()
-        entry: Entry = [name, engine.now, (*args,), began, NO_REPLY, session.resp, None]
+        name = session.name or session.id
+        entry: Entry = [name, engine.now, (*args,), self._next_moment(), NO_REPLY, session.resp, None]
         for keep in self._keepers:  # as ``begin`` and, below, ``end``, in less time
             keep(entry)
         reply = call(engine, session, command, args)
         if type(reply) in UNCHANGED:
-            entry[REPLY], entry[ENDED] = reply, began + 1
+            entry[REPLY], entry[ENDED] = reply, self._next_moment()
         elif reply is NO_REPLY:
             self._under_way[session] = entry  # it waits
         else:

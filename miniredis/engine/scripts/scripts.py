@@ -237,13 +237,14 @@ class Scripts:
 
     def defer(self, client: Session, request: list[bytes]) -> bool:
         """Postpones a request if it may run a script that is not quick; returns whether it did."""
-        if self._is_quick(client, request):
+        if self.are_quick(client, request):
             return False
         client.postpone(request)
         self.deferred.add(client)
         return True
 
-    def _is_quick(self, client: Session, request: list[bytes]) -> bool:
+    def are_quick(self, client: Session, request: list[bytes]) -> bool:
+        """Whether the scripts that a request runs, if any, were quick the last time."""
         command = self._engine.commands.look_up(request)
         if command is None:
             return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,9 +57,13 @@ CALLS: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 """Methods of redis-py's client and their arguments; wrong ones are at the end."""
 
+SCRIPT = "return redis.call('set', KEYS[1], ARGV[1])"
+SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
+
 PLAIN_CALLS: list[tuple[Any, ...]] = [
     ("set", "k", "v"), ("get", "k"), ("incr", "n"), ("rpush", "l", "a", b"b", 3), ("lrange", "l", 0, -1), ("lpop", "l"),
     ("hset", "h", "f", "v"), ("hget", "h", "f"), ("exists", "k"), ("lmove", "l", "l2"), ("blpop", "l2", 1), ("delete", "k"),
+    ("echo", "a"), ("eval", SCRIPT, 1, "k", "v"), ("evalsha", SHA, 1, "k", "v"),
 ]  # fmt: skip
 
 OPTIONS: list[dict[str, Any]] = [
@@ -296,7 +301,7 @@ def test_what_could_not_be_kept_is_not_answered(
 def test_requests_do_not_become_bytes_unless_they_have_to(server: miniredis.Server) -> None:
     """This is what the other tests here are about: without it they would compare a way with itself."""
     with server.client() as client:
-        client.get("k")
+        client.eval(SCRIPT, 1, "k", "v")
         before = received(server)
         for name, *arguments in PLAIN_CALLS:
             getattr(client, name)(*arguments)
