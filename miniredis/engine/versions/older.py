@@ -68,6 +68,8 @@ def without_newer(command: Command, version: Version) -> Handler | None:
     are_first = "multiple" in arguments[-1].flags  # then words behind the options may be anything
 
     def older(session: Session, args: list[bytes]) -> Reply:
+        if len(args) <= first:
+            return handler(session, args)
         for word in args[first:]:
             if (upper := word.upper()) in unknown:
                 raise CommandError(refusal)

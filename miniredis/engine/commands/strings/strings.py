@@ -61,11 +61,14 @@ def set_(session: Session, args: list[bytes]) -> Reply:
     return old if options.get else OK
 
 
+PLAIN_SET: Final = 3
+"""The words of SET without options."""
+
+
 @in_versions("6.2", "set")
 def set_of_6_2(session: Session, args: list[bytes]) -> Reply:
     """SET as in 6.2, where NX and GET exclude each other."""
-    options = {word.upper() for word in args[3:]}
-    if {b"NX", b"GET"} <= options:
+    if len(args) > PLAIN_SET and {b"NX", b"GET"} <= {word.upper() for word in args[PLAIN_SET:]}:
         raise CommandError(errors.SYNTAX)
     return set_(session, args)
 

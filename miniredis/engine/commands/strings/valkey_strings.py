@@ -12,7 +12,7 @@ from ...numbers.numbers import MAX, parse_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
-from .strings import SetOptions, getex, read_getex_options, read_operand, read_set_options, set_
+from .strings import PLAIN_SET, SetOptions, getex, read_getex_options, read_operand, read_set_options, set_
 
 MOST_KEYS: Final = (1 << 31) - 1
 
@@ -20,6 +20,8 @@ MOST_KEYS: Final = (1 << 31) - 1
 @in_versions("valkey-8.1+", "set")
 def set_if_equal(session: Session, args: list[bytes]) -> Reply:
     """SET with IFEQ: only if the key holds that string."""
+    if len(args) == PLAIN_SET:
+        return set_(session, args)
     words, wanted = without_comparison(args[3:])
     if wanted is None:
         return set_in_time(session, args)
