@@ -26,7 +26,7 @@ from typing import Any, Final
 import redis
 
 from ..clients.adapter.client import Adapter, Foreign
-from ..judging.environment import Running
+from ..judging.running import Running
 from ..targets import Address
 from .model import Facts, History
 from .recorder import Notebook, RecordedQueue, Recorder

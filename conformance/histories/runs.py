@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from ..judging.environment import Running, Unsupported
+from ..failure import Unsupported
+from ..judging.running import Running
 from .model import Facts, History
 from .recorder import Notebook, RecordedConnection, RecordedQueue, Recorder
 

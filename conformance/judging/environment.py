@@ -12,11 +12,13 @@ import redis
 
 from ..clients.flavours import FLAVOURS, MAKERS
 from ..clients.judged import Client, Judged
-from ..failure import Evidence
+from ..failure import Broken, Failure, Unsupported, exactly, expect, expect_error
 from ..targets import Address
 from ..wire import Hangup, RawConnection
 from ..wire.gate import Gate
-from .limits import OnThread, pauses
+from . import running
+from .limits import pauses
+from .running import Running
 
 __all__ = [
     "Broken",
@@ -32,54 +34,8 @@ __all__ = [
 T = TypeVar("T")
 Resource = TypeVar("Resource", bound=AbstractContextManager[Any])
 
-PATIENCE: Final = 5.0
-"""Seconds until a condition that should hold has to hold."""
-
 MOMENT: Final = 0.05
 """Seconds in which a client blocks on a server that does not tell that it has."""
-
-
-class Failure(Exception):  # noqa: N818  (a verdict)
-    """Raised by a check: the clause does not hold. The text says what was seen; ``evidence`` may show it."""
-
-    def __init__(self, text: str, *evidence: Evidence) -> None:
-        super().__init__(text)
-        self.evidence = evidence
-
-
-class Broken(Failure):
-    """Raised by a check or a client: one of them, or the server, broke, and nothing can be said."""
-
-
-class Unsupported(Failure):
-    """Raised by a check or a client: the client lacks this feature, so the clause is ``not asked``."""
-
-
-def expect(seen: object, wanted: object, what: str) -> None:
-    """Fails unless what was seen is what was wanted."""
-    if seen != wanted:
-        raise Failure(f"{what}: wanted {wanted!r}, got {seen!r}")
-
-
-def exactly(count: int, found: Sequence[T], what: str) -> Sequence[T]:
-    """What was found; fails unless there are so many."""
-    if len(found) != count:
-        raise Failure(f"{what}: wanted {count}, got {found!r}")
-    return found
-
-
-@contextmanager
-def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
-    """Fails unless the block raises an error of this kind."""
-    try:
-        yield
-    except kind:
-        return
-    except Failure:
-        raise
-    except Exception as other:
-        raise Failure(f"{what}: wanted {kind.__name__}, got {other!r}") from other
-    raise Failure(f"{what}: wanted {kind.__name__}, nothing was raised")
 
 
 @contextmanager
@@ -88,7 +44,7 @@ def answered(command: str) -> Iterator[None]:
     try:
         yield
     except redis.TimeoutError:
-        raise Broken(f"the server did not answer the suite's {command} in {PATIENCE:.0f} s") from None
+        raise Broken(f"the server did not answer the suite's {command} in {running.PATIENCE:.0f} s") from None
 
 
 class Environment:
@@ -114,7 +70,7 @@ class Environment:
         self.redis: redis.Redis = redis.Redis.from_url(
             address.url,
             protocol=2,
-            socket_timeout=PATIENCE,
+            socket_timeout=running.PATIENCE,
             retry=None,  # what is lost is to be seen
         )
         self._blocked_before: int | None = 0
@@ -134,8 +90,8 @@ class Environment:
         if isinstance(error, Failure) and "unknown command" not in str(error).lower():
             error.args = ("; ".join([str(error), *self._unknown_commands()]),)
         self._resources.close()
-        for running in self._running:  # nobody may have waited for it yet
-            if running.done() and isinstance(unsupported := running.exception(), Unsupported):
+        for work in self._running:  # nobody may have waited for it yet
+            if work.done() and isinstance(unsupported := work.exception(), Unsupported):
                 raise unsupported
 
     def _unknown_commands(self) -> list[str]:
@@ -244,7 +200,7 @@ class Environment:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Waits until a condition holds; fails with ``what`` if it never does."""
-        for _ in pauses(PATIENCE):
+        for _ in pauses(running.PATIENCE):
             if condition():
                 return
         raise Failure(f"never {what}")
@@ -254,7 +210,7 @@ class Environment:
         seen: object = self  # no progress looks like that
         while not all(each.done() for each in all_of) and (now := progress()) != seen:
             seen = now
-            for _ in pauses(PATIENCE):
+            for _ in pauses(running.PATIENCE):
                 if all(each.done() for each in all_of) or progress() != seen:
                     break
 
@@ -286,9 +242,9 @@ class Environment:
 
     def start_blocked(self, work: Callable[[], T]) -> Running[T]:
         """Starts an operation that is to wait; returns when its client, and no other, is blocked."""
-        running = self.start(work)
+        waiting = self.start(work)
         self.until_blocked(1)
-        return running
+        return waiting
 
     def start(self, work: Callable[[], T]) -> Running[T]:
         """Runs something on a thread of its own, such as an operation that is to wait."""
@@ -299,40 +255,3 @@ class Environment:
         """The requests that other programs have not answered yet, and for how many seconds."""
         clients: list[Any] = self._clients if self.foreign else []
         return {name: seconds for each in clients for name, seconds in each.unanswered()}
-
-
-class Running(OnThread[T]):
-    """Work on a thread; ``finish`` waits for it.
-
-    Args:
-        work: what to do.
-        unanswered: tells which requests clients have not answered yet, and for how many seconds.
-    """
-
-    def __init__(self, work: Callable[[], T], unanswered: Callable[[], dict[str, float]] = dict) -> None:
-        self._unanswered = unanswered
-        super().__init__(work)
-
-    def error(self, what: str) -> BaseException | None:
-        """What the work raised, if anything; fails with ``what`` if it does not end in time."""
-        try:
-            return self.exception(PATIENCE)
-        except TimeoutError:
-            asked = self._unanswered()
-            names = ", ".join(f"{name} for {seconds:.0f} s" for name, seconds in asked.items())
-            kind = Broken if "open" in asked else Failure  # one that opens no queue has not done the rest
-            raise kind(
-                f"{what}: still waiting after {PATIENCE:.0f} s"
-                + (f"; the client has not answered {names}" if names else "")
-            ) from None
-
-    def expect_error(self, kind: type[Exception], what: str) -> None:
-        """Fails unless the work ends by an error of this kind in time."""
-        with expect_error(kind, what):
-            self.finish(what)
-
-    def finish(self, what: str) -> T:
-        """The result; fails with ``what`` if there is none in time, and raises what the work raised."""
-        if (error := self.error(what)) is not None:
-            raise error
-        return self.result()

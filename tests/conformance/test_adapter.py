@@ -145,7 +145,7 @@ def test_a_client_that_hangs_fails(embedded_server: Address, monkeypatch: pytest
 def test_an_operation_that_does_not_end_names_the_request_without_an_answer(
     hangs_at: int, verdict: str, words: str, embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.judging.environment.PATIENCE", 0.3)
+    monkeypatch.setattr("conformance.judging.running.PATIENCE", 0.3)
     code = f"""
 for number in range(1, {hangs_at}):
     input(); print('{{"id": %d, "result": null}}' % number, flush=True)

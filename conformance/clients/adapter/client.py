@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from ...judging.environment import Failure, Unsupported
+from ...failure import Failure, Unsupported
 from .process import ClientProcess
 
 __all__ = ["OPERATIONS", "Adapter", "Foreign"]

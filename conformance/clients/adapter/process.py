@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import pressure
 
-from ...failure import STANDARD_ERROR, Evidence
-from ...judging.environment import Broken, Unsupported
+from ...failure import STANDARD_ERROR, Broken, Evidence, Unsupported
 from ...judging.limits import countdown
 
 __all__ = ["ERRORS", "AdapterError", "ClientProcess"]

@@ -7,7 +7,8 @@ from typing import Any
 
 from pressure import ItemLostError, QueueEmptyError, ServerReplyError
 
-from ...judging.environment import PATIENCE, Environment, expect, expect_error
+from ...judging.environment import Environment, expect, expect_error
+from ...judging.running import PATIENCE
 from ..dying import every_death, moments_of
 from ..large import claim_and_complete
 from ..registry import check

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from ...judging import environment
+from ...judging import running
 from ...judging.environment import Failure
 from ...judging.limits import countdown, pauses
 
@@ -88,7 +88,7 @@ class RawClient:
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address)
-        self.socket.settimeout(environment.PATIENCE)
+        self.socket.settimeout(running.PATIENCE)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # also after what gets no reply
 
     def send(self, data: bytes) -> None:
@@ -131,7 +131,7 @@ class RawClient:
         except BlockingIOError:
             return b""
         finally:
-            self.socket.settimeout(environment.PATIENCE)
+            self.socket.settimeout(running.PATIENCE)
 
     def close(self) -> None:
         """Hangs up."""
@@ -179,7 +179,7 @@ class Player:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Waits until a condition holds; fails if it never does."""
-        for _ in pauses(environment.PATIENCE):
+        for _ in pauses(running.PATIENCE):
             if condition():
                 return
         raise Failure(f"never {what}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...judging.environment import PATIENCE, Environment, expect
+from ...judging.environment import Environment, expect
+from ...judging.running import PATIENCE
 from ..registry import check
 from ..state import MishapError
 from . import module

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from pressure import ServerReplyError
 
-from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
+from ...judging.environment import Environment, exactly, expect, expect_error
+from ...judging.running import PATIENCE
 from ..registry import check
 from ..state import LONG, datas, server_time
 from . import module

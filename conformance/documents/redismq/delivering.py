@@ -12,7 +12,8 @@ from unittest import mock
 from pressure import ServerReplyError
 from pressure.kinds.kind import KindContext
 
-from ...judging.environment import PATIENCE, Environment, exactly, expect, expect_error
+from ...judging.environment import Environment, exactly, expect, expect_error
+from ...judging.running import PATIENCE
 from ..large import HUGE, LARGE, gist
 from ..registry import check
 from ..state import LONG, datas, server_time

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...judging.environment import PATIENCE, Environment, exactly, expect
+from ...judging.environment import Environment, exactly, expect
+from ...judging.running import PATIENCE
 from ..state import MishapError
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from pressure import QueueAlreadyExistsError
 
-from ...judging.environment import PATIENCE, Environment, expect, expect_error
+from ...judging.environment import Environment, expect, expect_error
+from ...judging.running import PATIENCE
 from ..registry import check
 from ..state import datas
 from . import module

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Final
 from unittest import mock
 
-from ...judging.environment import PATIENCE, Environment, expect, expect_error
+from ...judging.environment import Environment, expect, expect_error
+from ...judging.running import PATIENCE
 from ..registry import check
 from ..state import LONG, MishapError
 from . import module

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from conformance.clients.flavours import FLAVOURS
 from conformance.documents import CLAUSES, wire
-from conformance.judging import environment, runner
+from conformance.judging import runner, running
 from conformance.judging.runner import Judging
 from conformance.targets import target_named
 from conformance.wire import connections
@@ -44,7 +44,7 @@ MOST_MEMORY: Final = 4 << 30
 
 def hurry() -> None:
     """Has less patience than a server deserves that may be right."""
-    for module in (environment, connections):
+    for module in (running, connections):
         vars(module)["PATIENCE"] = PATIENCE
     vars(runner).update(ANSWER_LIMIT=PATIENCE)
     vars(wire)["SHORTEN"] = 0.5
