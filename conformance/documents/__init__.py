@@ -29,6 +29,7 @@ MODULES: Final = (
             "settings",
             "looking",
             "mending",
+            "counting",
             "healing",
             "leases",
             "receiving",

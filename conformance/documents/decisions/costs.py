@@ -19,7 +19,7 @@ from ..state import LONG, MishapError, our_own
 from . import RECEIVE, decided
 from .attempts import OPERATIONS, THERE
 from .healing import DEAD
-from .mending import take
+from .roles import take
 
 ROUND_TRIPS: Final = {
     "put": (1, 3), "put_many": (1, 3), "close": (1, 3), "get": (1, 3), "get_many": (1, 3),

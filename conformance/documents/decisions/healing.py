@@ -18,7 +18,7 @@ from ...judging.environment import Environment, expect, expect_error
 from ..registry import check
 from ..state import CONSUMER, LONG, count, expect_roles_free, length, text, values
 from . import HOLD, RECEIVE, decided, ours
-from .mending import impatient, take
+from .roles import impatient, take
 
 
 def receive(queue: Any, timeout: float | None = None) -> None:
@@ -38,7 +38,7 @@ OPERATIONS: Final[dict[str, tuple[str, Callable[[Any, float | None], object]]]] 
 SHORT: Final = ("put", "get")
 """Those that try every case."""
 
-ALIVE: Final = 0.15
+ALIVE: Final = 0.1
 """Seconds in which a role would be freed whose holder is dead."""
 
 
@@ -120,7 +120,7 @@ def looks_twice_before_it_frees_a_role(env: Environment) -> None:
             expect(lasted >= SOON, True, f"{lasted:.2f} s until a repair freed a role, looks {SOON} s apart")
 
 
-BETWEEN: Final = 0.3
+BETWEEN: Final = 0.15
 """Seconds between two looks at a holder."""
 
 SOON: Final = 0.05
@@ -176,11 +176,11 @@ def two_that_do_not_wait_restore_a_token(env: Environment) -> None:
         with refilled(env), mock.patch.object(liveness, "PROBE_INTERVAL", 60.0):
             env.redis.delete(env.queue_key(":not_full"))
             for is_last in (False, True):
+                puts = is_last and is_restored
                 with ours(env) as queue:
-                    error = env.start(partial(queue.put, b"w", timeout=0.1)).error(
-                        "a Put that finds no token"
-                    )
-                wanted = type(None) if is_last and is_restored else QueueFullError
+                    put = env.start(partial(queue.put, b"w", timeout=0.1 if puts else 0.02))
+                    error = put.error("a Put that finds no token")
+                wanted = type(None) if puts else QueueFullError
                 expect(type(error), wanted, f"what stops a Put that finds no token, noted {seconds} s before")
                 noted_before(env, ":not_full:suspect", seconds)
 
@@ -212,7 +212,7 @@ def notes_no_token_that_is_not_lost(env: Environment) -> None:
     for bound, settings in ((1, {}), (2, {"heal": False})):
         with refilled(env, bound, **settings) as queue:
             env.redis.delete(env.queue_key(":not_full"))
-            env.start(partial(queue.put, b"w", timeout=0.1)).expect_error(
+            env.start(partial(queue.put, b"w", timeout=0.02)).expect_error(
                 QueueFullError, "a Put without a token"
             )
             expect(

@@ -12,7 +12,7 @@ from ..registry import check
 from ..state import CONSUMER, LONG, length, server_time, values
 from . import RECEIVE, decided
 from .healing import DEAD, refilled
-from .mending import take
+from .roles import take
 
 
 @decided("decided.lease", "a client hangs holding a role", needs=RECEIVE)

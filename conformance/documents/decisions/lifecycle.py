@@ -10,6 +10,7 @@ from ...judging.environment import Environment, Running, expect, expect_error
 from ..registry import check
 from ..state import CONSUMER, PRODUCER, count, expect_roles_free, filled, held, length, our_own
 from . import decided
+from .roles import impatient
 
 
 @decided("decided.deleted-meanwhile", "operations that wait while Delete runs")
@@ -45,7 +46,8 @@ def expect_gone(env: Environment, waiting: Running[None]) -> None:
 def role_wait_ends(env: Environment) -> None:
     """A client that waits for a role of a queue that is deleted does not wait for ever."""
     # A client may free the role of a dead holder meanwhile. Others stand before it in the line for the role.
-    queue = env.created()
+    with impatient():
+        queue = env.created()
     with held(env, PRODUCER):
         others = [env.connect() for _ in range(4)]
         for other in others:
@@ -71,7 +73,8 @@ def close_twice(env: Environment) -> None:
 @decided("decided.delete-interrupted", "Delete interrupted half-way")
 def delete_interrupted(env: Environment) -> None:
     """A Delete that gives up raises QueueInUseError naming the holder; running it again finishes it."""
-    queue = filled(env, b"v")
+    with impatient():
+        queue = filled(env, b"v")
     with held(env, CONSUMER):
         env.redis.set(env.queue_key(":consumer"), "the holder")
         with expect_error(QueueInUseError, "delete with a timeout while a role is held"):

@@ -7,21 +7,17 @@ from contextlib import contextmanager, suppress
 from itertools import count as numbers
 from itertools import product
 from typing import Any, Final
-from unittest import mock
 
 from pressure import QueueDoesNotExistError
-from pressure.protocol import liveness
 
 from ...judging.environment import Environment, expect, expect_error
 from ...wire.gate import Gate
 from ..registry import check
 from ..state import (
     CONSUMER,
-    COUNTERS,
     PRODUCER,
     contents,
     count,
-    counters,
     expect_roles_free,
     held,
     length,
@@ -31,19 +27,7 @@ from ..state import (
 from . import HOLD, RECEIVE, decided, ours
 from .attempts import looks
 from .moments import begin_delete
-
-INTERVAL: Final = 0.05
-"""Seconds between two looks of our client at a holder, in place of five."""
-
-WAIT: Final = 0.02
-"""Seconds that our client waits at a time, in place of one."""
-
-
-@contextmanager
-def impatient() -> Iterator[None]:
-    """Our clients that are made in the block look often, and take their second look at a holder soon."""
-    with mock.patch.object(liveness, "PROBE_INTERVAL", INTERVAL), mock.patch("pressure.queue.SLICE", WAIT):
-        yield
+from .roles import HOLDERS, ROLES, impatient, shown, take
 
 
 @decided("decided.repair-forced", "a client dies holding a role")
@@ -78,29 +62,10 @@ ALIVE: Final[dict[bytes | None, str]] = {
 """Why a holder may be alive."""
 
 
-HOLDERS: Final = (None, b"other", HOLD, HOLD + b"/released")
-"""Who the holder key of a role that is taken names."""
-
-
-def take(env: Environment, role: str, holder: bytes | None) -> None:
-    """The role is held, by whom the holder key names."""
-    env.redis.delete(env.queue_key(f":{role}_free"), env.queue_key(f":{role}"))
-    if holder is not None:
-        env.redis.set(env.queue_key(f":{role}"), holder)
-
-
-def shown(holder: bytes | None) -> str:
-    unknown = holder is None or holder.endswith(b"/released")
-    return "a client that has not written its id" if unknown or holder is None else holder.decode()
-
-
 def told(report: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a repair has done, and what it has left."""
     expect(str(report), "\n".join((*report.done, *report.left)) or "nothing to repair", "the whole report")
     return report.done, report.left
-
-
-ROLES: Final = ("producer", "consumer")
 
 
 @decided("decided.repair-corrects", "a client dies holding a role", needs=RECEIVE)
@@ -169,81 +134,6 @@ def leaves_one_token_if_there_is_room_and_else_none(env: Environment) -> None:
 
 
 ROOM: Final = "restored the token in :not_full, which says that there is room"
-
-TAKEN: Final = "counted {} that a client had taken and not counted"
-PUT: Final = "counted {} that a client had put and not counted"
-ANEW: Final = "reset {}"
-
-LARGEST: Final = (1 << 63) - 1
-
-COUNTED: Final = (
-    ("3 3 0 0", "3 3 0 0"),
-    ("4 8 0 0", "4 8 1 5", TAKEN.format("1 message")),
-    ("6 8 0 0", "6 8 3 5", TAKEN.format("3 messages")),
-    ("2 2 0 0", "3 3 0 0", PUT.format("1 message")),
-    ("0 0 2 4", "5 7 2 4", PUT.format("5 messages")),
-    ("4 3 0 0", "4 3 1 0", TAKEN.format("1 message")),
-    ("4 2 0 0", "4 2 1 0", TAKEN.format("1 message")),
-    ("2 9 0 0", "3 9 0 0", PUT.format("1 message")),
-    ("3 9 0 0", "3 9 0 0"),
-    ("x 3 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
-    ("x 3 -1 0", "3 3 0 0", ANEW.format("2 counters that were not numbers")),
-    ("3 x 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
-    ("3 9 0 x", "3 9 0 6", ANEW.format("1 counter that was not a number")),
-    ("4 3 x 0", "4 3 1 0", ANEW.format("1 counter that was not a number")),
-    ("4 x 0 0", "4 3 1 0", ANEW.format("1 counter that was not a number"), TAKEN.format("1 message")),
-    (f"{1 << 63} 3 0 0", "3 3 0 0", ANEW.format("1 counter that was not a number")),
-    (f"{LARGEST} 3 0 0", f"{LARGEST} 3 {LARGEST - 3} 0", TAKEN.format(f"{LARGEST - 3} messages")),
-    ("x x x x", "3 3 0 0", ANEW.format("4 counters that were not numbers")),
-)
-"""Messages and bytes produced, messages and bytes consumed of a queue with 3 messages of 3 bytes, what a repair
-makes of them, and what it tells."""
-
-
-@check("decided.repair-corrects")
-def counts_what_was_not_counted(env: Environment) -> None:
-    with refilled(env, 0, VALUES) as queue:
-        for given, right, *done in COUNTED:
-            for name, number in zip(COUNTERS, given.split(), strict=True):
-                env.redis.set(env.queue_key(name), number)
-            expect(told(queue.repair()), (tuple(done), ()), f"what is told of the counters {given}")
-            expect(
-                counters(env), [int(each) for each in right.split()], f"what becomes of the counters {given}"
-            )
-
-
-@check("decided.repair-corrects")
-def counts_nothing_where_a_counter_changes_meanwhile(env: Environment) -> None:
-    """The next repair does it."""
-
-    def change() -> None:
-        env.redis.incr(env.queue_key(COUNTERS[0]))
-        env.redis.decr(env.queue_key(COUNTERS[0]))
-
-    for moment in numbers(1):
-        queue: Any
-        queue, gate = env.gated()
-        queue.create()
-        queue.put_many(VALUES)
-        env.redis.set(env.queue_key(COUNTERS[0]), 4)
-        gate.arm(moment, change)
-        done, is_over = queue.repair().done, gate.disarm() < moment
-        told = (TAKEN.format("1 message"),)
-        expect(done in ((), told), True, f"what is told, a counter changed at message {moment}: {done}")
-        right = [4, 3, int(bool(done)), 0]
-        expect(counters(env), right, f"counters, changed at message {moment} of a repair that says {done}")
-        expect(is_over and not done, False, "whether a repair is undone that nobody disturbed")
-        queue.delete()
-        if is_over:
-            break
-
-
-@check("decided.repair-corrects")
-def counts_many_messages(env: Environment) -> None:
-    with refilled(env, 0, VALUES) as queue:
-        env.redis.lpush(env.queue_key(), *(b"%d" % (number % 10) for number in range(2100)))
-        expect(told(queue.repair()), ((PUT.format("2100 messages"),), ()), "what is told")
-        expect(counters(env), [2103, 2103, 0, 0], "counters of 2103 messages")
 
 
 @check("decided.repair-corrects")

@@ -33,6 +33,7 @@ from ..state import (
     values,
 )
 from . import decided
+from .roles import impatient
 
 
 @decided("decided.producer-is-producer", "prose of Queues swaps two keys")
@@ -215,7 +216,8 @@ def closed_first(env: Environment) -> None:
 def a_put_hears_of_a_close_while_it_waits_for_its_role(env: Environment) -> None:
     if env.foreign:
         return  # others may learn of it when the role is free
-    queue = env.created()
+    with impatient():
+        queue = env.created()
     with held(env, PRODUCER):
         put = env.start_blocked(lambda: queue.put(b"v"))
         env.redis.lpush(env.queue_key(":closed"), "0", "0")

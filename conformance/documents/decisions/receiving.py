@@ -17,6 +17,7 @@ from ..registry import check
 from ..state import CONSUMER, MishapError, count, counters, expect_roles_free, length, text, values
 from . import RECEIVE, decided, ours
 from .moments import expect_no_queue_while_waiting
+from .roles import impatient
 
 
 def with_ours(work: Callable[[Environment, Any], None]) -> Callable[[Environment], None]:
@@ -106,7 +107,7 @@ def is_repaired(env: Environment, queue: Any) -> None:
 @decided("decided.reliable-close", "room for 'additional data reliability'", needs=RECEIVE)
 def hears_of_a_close(env: Environment) -> None:
     """A reliable get that waits hears of a close, and leaves both marks."""
-    with ours(env) as queue:
+    with impatient(), ours(env) as queue:
         queue.create()
 
         def receive() -> None:

@@ -30,8 +30,8 @@ from .attempts import (
     receive,
     spoil,
 )
-from .mending import take
 from .moments import clear
+from .roles import take
 
 
 @decided("decided.refused", "what a server may refuse", needs=RECEIVE)

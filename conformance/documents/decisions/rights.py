@@ -15,7 +15,7 @@ from ..registry import check
 from ..state import PRODUCER, counters, length, our_own, text, values
 from . import HOLD
 from .attempts import OPERATIONS, THERE, Attempt, attempted, described, elements, expect_lawful
-from .mending import impatient, take
+from .roles import impatient, take
 
 
 @check("decided.refused")
@@ -97,7 +97,7 @@ def spares_whose_connection_it_may_not_see(env: Environment) -> None:
             take(env, role, HOLD)
             work = partial(theirs.put, b"v") if role == "producer" else theirs.get
             with expect_error(QueueInUseError, f"a client that waits for the {role} role"):
-                work(timeout=0.3)
+                work(timeout=0.1)
             expect(text(env, f":{role}"), HOLD, "the holder")
             told = theirs.repair().left
             expect("does not tell who is connected" in str(told), True, f"what a repair tells: {told}")
