@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from typing import Final
 
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
 from .clients.judged import Client
 from .documents import CLAUSES
 from .judging.environment import Failure
-from .judging.runner import describe
+from .judging.runner import Outcome, describe
 from .judging.ways import why_not_by_scripts
-from .reports import Files, Reporting, failed, lines, show, why
+from .reports import Files, Judgement, Reporting, failed, lines, show, why
 from .reports.terminal import wrote
 from .reports.text import readable
 from .targets import Address, NotInstalledError, target_named
 from .wire.masking import without_secret
 
-__all__ = ["Task", "judge_all", "judge_one"]
+__all__ = ["Task", "compared_once", "in_parts", "judge_all", "judge_one"]
+
+COMPARED: Final = ("embedded", "real")
+"""Two targets that ``wire`` compares with each other, whichever of them is judged."""
+
+ELSEWHERE: Final = "it compares a real Redis with miniredis, and this run does so for embedded: see there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class Task:
         asked_for: whether somebody named it, so that it has to be there.
         may_choose: whether nobody chose a flavour, so that the one is taken that gets on with the server.
         strict: whether what is only recommended or allowed fails the run, too.
+        elsewhere: the ids of clauses that are not asked, since another task of the run asks the same.
+        is_part: whether another task judges the same target by its other clauses, and tells how far it is.
     """
 
     target: str
@@ -46,6 +54,8 @@ class Task:
     asked_for: bool
     may_choose: bool
     strict: bool
+    elsewhere: tuple[str, ...] = ()
+    is_part: bool = False
 
     @property
     def clients(self) -> Mapping[str, Client]:
@@ -55,16 +65,46 @@ class Task:
         }
 
 
+def is_of_wire(id_: str) -> bool:
+    return CLAUSES[id_].suites == ("wire",)
+
+
+def compared_once(tasks: Sequence[Task]) -> Iterator[Task]:
+    """The tasks, none with a comparison that another one makes."""
+    once = {task.target for task in tasks}.issuperset(COMPARED)
+    for task in tasks:
+        if once and task.target == COMPARED[1]:
+            elsewhere = tuple(filter(is_of_wire, task.clauses))
+            rest = tuple(id_ for id_ in task.clauses if id_ not in elsewhere)
+            yield replace(task, clauses=rest, elsewhere=elsewhere)
+        else:
+            yield task
+
+
+def in_parts(tasks: Iterable[Task]) -> Iterator[Task]:
+    """The tasks, ``wire`` beside other suites as one of its own: it has servers of its own, too."""
+    for task in tasks:
+        wire = tuple(filter(is_of_wire, task.clauses))
+        rest = tuple(id_ for id_ in task.clauses if id_ not in wire)
+        if not wire or not rest:
+            yield task
+        else:
+            yield replace(task, clauses=rest)
+            yield replace(task, clauses=wire, is_part=True)
+
+
 def judge_one(run: Reporting, task: Task, say: Callable[[str], None]) -> int:
     """Judges a target, and tells what is found; the exit status.
 
     Each adapter opens a queue first. If one cannot, nothing is judged, and the status is 2.
     """
     target, clauses = target_named(task.target), [CLAUSES[id_] for id_ in task.clauses]
+    known = [Outcome(CLAUSES[id_], "not asked", ELSEWHERE) for id_ in task.elsewhere]
     found = 0
     try:
         with target.up() as address:
-            say(f"{target.name} is {address.origin}")
+            if not task.is_part:
+                say(f"{target.name} is {address.origin}")
             if problem := why_not_judged(task.adapters, address):
                 run.absent(target.name, len(clauses), problem.partition("\n")[0], excused=False)
                 say(problem)
@@ -73,7 +113,7 @@ def judge_one(run: Reporting, task: Task, say: Callable[[str], None]) -> int:
                 say(f"{target.name}: our client takes plain commands, since its scripts fail: {why_not}")
                 task = replace(task, flavours=("plain",))
             for client, make in task.clients.items():
-                judged = run.judge(target.name, client, address, clauses, make)
+                judged = run.judge(target.name, client, address, clauses, make, known)
                 for line in lines(judged.name, judged.outcomes):
                     say(line)
                 found |= failed(judged.outcomes, strict=task.strict)
@@ -158,13 +198,29 @@ def hear(
                 show("")
                 say(f"  {name}: {what.strip()}" if what.startswith(" ") else what)
             elif kind == "progress":
-                show(what)
+                if not task.is_part:
+                    show(what)
             else:
                 status = max(status, what[0])
                 found.add(way)
                 run.judgements += what[1]
-    run.judgements.sort(key=lambda each: order.index(each.target))
+    run.judgements[:] = sorted(whole(run.judgements), key=lambda each: order.index(each.target))
     return status
+
+
+def whole(parts: Sequence[Judgement]) -> Iterator[Judgement]:
+    """The judgements, those of one target and client as one."""
+    for name in dict.fromkeys((each.target, each.client) for each in parts):
+        first, *rest = (each for each in parts if (each.target, each.client) == name)
+        outcomes = {outcome.clause.id: outcome for each in (first, *rest) for outcome in each.outcomes}
+        yield replace(
+            first,
+            outcomes=tuple(outcomes[id_] for id_ in CLAUSES if id_ in outcomes),
+            started=min(each.started for each in (first, *rest)),
+            seconds=max(each.seconds for each in (first, *rest)),
+            chosen=sum(each.chosen for each in (first, *rest)),
+            problem=first.problem or next((each.problem for each in rest if each.problem), ""),
+        )
 
 
 def judge_apart(way: Connection, task: Task, files: Files) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from .arguments import as_program, one_of
-from .at_once import Task, judge_all, judge_one
+from .at_once import Task, compared_once, in_parts, judge_all, judge_one
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
 from .documents import CLAUSES, SUITES, Clause
@@ -120,13 +120,19 @@ def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> in
     may_choose = bool(flavours) and not options.client
     asked_for = bool(options.target) or judges
     ids = tuple(clause.id for clause in clauses)
-    tasks = [
-        Task(name, ids, tuple(flavours), tuple(options.adapter), asked_for, may_choose, options.strict)
-        for name in names
-    ]
+    tasks = list(
+        compared_once(
+            [
+                Task(
+                    name, ids, tuple(flavours), tuple(options.adapter), asked_for, may_choose, options.strict
+                )
+                for name in names
+            ]
+        )
+    )
     with Reporting(files, say) as run:
         if at_once and len(tasks) > 1:
-            return judge_all(run, tasks, files, say)
+            return judge_all(run, [*in_parts(tasks)], files, say)
         return max(judge_one(run, task, say) for task in tasks)
 
 

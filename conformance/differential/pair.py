@@ -120,17 +120,6 @@ class Client:
         self.asked: list[str] = []  # the commands of what is unanswered: one, or those of a transaction
         self.queued: list[str] = []
 
-    def data(self, words: tuple[str, ...], clients: list[Client], *, real: bool) -> bytes:
-        """The request for one of the servers, each with its own numbers of the clients."""
-
-        def number(match: re.Match[bytes]) -> bytes:
-            client = clients[int(match[1]) % len(clients)]
-            return b"%d" % (client.real_id if real else client.session.id)
-
-        texts = [word.encode("latin-1") for word in words]
-        numbered = any(MENTIONS_CLIENT in word for word in words)
-        return encode(*(ID.sub(number, text) for text in texts)) if numbered else encode(*texts)
-
 
 class Pair:
     """Both servers, fresh for each conversation.
@@ -250,11 +239,12 @@ class Pair:
         client.asked = [step.command]
         if client.session.transaction is not None and step.command == "exec":
             client.asked += client.queued
+        mine, theirs = self._data(step)
         try:
-            heard = self._ask_engine(client, step)
+            heard = self._ask_engine(client, step, mine)
         except Exception as fault:
             return Difference(client.name, f"<{type(fault).__name__}: {fault}>".encode(), NOTHING)
-        self._send_real(client, step)
+        self._send_real(client, step, theirs)
         self._count(client, step, heard)
         for listener in self.clients:
             if difference := self._compare(listener, heard.get(listener.session.id)):
@@ -289,8 +279,17 @@ class Pair:
 
         return ask
 
-    def _ask_engine(self, client: Client, step: Step) -> dict[int, bytes]:
-        data = client.data(step.words, self.clients, real=False)
+    def _data(self, step: Step) -> tuple[bytes, bytes]:
+        """The request for the engine and for the real server, each with its own numbers of the clients."""
+        texts = [word.encode("latin-1") for word in step.words]
+        if not any(MENTIONS_CLIENT in word for word in step.words):
+            whole = encode(*texts)
+            return whole, whole
+        numbers = ([each.session.id for each in self.clients], [each.real_id for each in self.clients])
+        mine, theirs = (encode(*(numbered(text, those) for text in texts)) for those in numbers)
+        return mine, theirs
+
+    def _ask_engine(self, client: Client, step: Step, data: bytes) -> dict[int, bytes]:
         heard: dict[int, bytes] = {}
         for piece in (data[: step.cut], data[step.cut :]):
             self.engine.receive(client.session, piece, now())
@@ -300,10 +299,9 @@ class Pair:
             raise fault
         return heard
 
-    def _send_real(self, client: Client, step: Step) -> None:
+    def _send_real(self, client: Client, step: Step, data: bytes) -> None:
         if step.command in {"sort", "sort_ro", "exec"}:
             self._clear_errno()
-        data = client.data(step.words, self.clients, real=True)
         with contextlib.suppress(ConnectionError):  # the first piece may have been the client's last
             for piece in (data[: step.cut], data[step.cut :]):
                 client.real.socket.sendall(piece)
@@ -424,6 +422,11 @@ class Pair:
             assert reply == b"+OK\r\n" or reply.startswith(UNKNOWN), reply
         alone = any(self._counted_really(CONNECTED) == 1 for _ in pauses(PATIENCE))
         assert alone, "somebody else uses this server"
+
+
+def numbered(text: bytes, numbers: list[int]) -> bytes:
+    """A word of a request, with a server's numbers of the clients."""
+    return ID.sub(lambda match: b"%d" % numbers[int(match[1]) % len(numbers)], text)
 
 
 def prelude(steps: list[Step]) -> list[Step]:

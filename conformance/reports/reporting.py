@@ -57,16 +57,24 @@ class Reporting:
                 self._say(f"written: {path}")
 
     def judge(
-        self, target: str, name: str, address: Address, clauses: Sequence[Clause], client: Client
-    ) -> Judgement:
-        """Judges a server and a client, whose name is ``name``, and keeps it."""
+        self, target: str, name: str, address: Address, clauses: Sequence[Clause], client: Client,
+        known_before: Sequence[Outcome] = (),
+    ) -> Judgement:  # fmt: skip
+        """Judges a server and a client called ``name``; keeps it, with what is known of other clauses."""
         found: list[Outcome] = []
         started, begin, problem = datetime.now(UTC), time.monotonic(), ""
 
         def so_far() -> Judgement:
             seconds = time.monotonic() - begin
             return Judgement(
-                target, address.origin, name, tuple(found), started, seconds, len(clauses), problem
+                target,
+                address.origin,
+                name,
+                (*found, *known_before),
+                started,
+                seconds,
+                len(clauses) + len(known_before),
+                problem,
             )
 
         progress = Progress(so_far().name, clauses, self._show)

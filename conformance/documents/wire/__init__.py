@@ -17,7 +17,7 @@ import hiredis
 
 from ...failure import Evidence
 from ...judging.environment import Environment, Failure
-from ...targets import real_redis
+from ...targets import Address, real_redis
 from ...wire import RawConnection
 from ..model import Clause
 from ..registry import check, declare
@@ -81,7 +81,7 @@ def compare(env: Environment, group: str) -> None:
     another = real_redis if env.address.in_process else env.address.another
     assert another is not None
     with another(*DEBUG) as address:
-        forms = themed(all_forms(address.host, address.port), GROUPS[group][1].split())
+        forms = themed(all_forms(address), GROUPS[group][1].split())
         pair = Pair(Rival(address), Coverage(), Counter())
         try:
             found = converse(pair, forms, f"wire {group}", examples=EXAMPLES, shorten_for=SHORTEN)
@@ -96,13 +96,19 @@ def reference_of(env: Environment) -> str:
     return "a real Redis" if env.address.in_process else "miniredis, which may itself be wrong"
 
 
-def all_forms(host: str, port: int) -> list[Form]:
+FORMS: Final[dict[str, list[Form]]] = {}
+"""What real servers were found to take, by their origin."""
+
+
+def all_forms(address: Address) -> list[Form]:
     """What the real server takes and miniredis knows."""
     from ...differential.coverage import all_names
     from ...differential.grammar import LEFT_OUT, read_forms
 
-    with RawConnection(host, port) as server:
-        return read_forms(server, [name for name in all_names() if name not in LEFT_OUT])
+    if address.origin not in FORMS:
+        with RawConnection(address.host, address.port) as server:
+            FORMS[address.origin] = read_forms(server, [each for each in all_names() if each not in LEFT_OUT])
+    return FORMS[address.origin]
 
 
 def conviction(found: Found, env: Environment) -> Failure:
