@@ -120,6 +120,23 @@ def looks_twice_before_it_frees_a_role(env: Environment) -> None:
             expect(lasted >= SOON, True, f"{lasted:.2f} s until a repair freed a role, looks {SOON} s apart")
 
 
+@check("decided.heals")
+def goes_on_when_a_lease_runs_out(env: Environment) -> None:
+    """Between two looks the holder key expires: the second one is enough, as if it had named nobody before."""
+    for role, operate in (OPERATIONS[name] for name in SHORT):
+        with (
+            refilled(env) as queue,
+            mock.patch.object(liveness, "PROBE_INTERVAL", BETWEEN),
+            mock.patch("pressure.protocol.healing.probe", wraps=liveness.probe) as looks,
+        ):
+            take(env, role, DEAD)
+            work = env.start(partial(operate, queue, None))
+            env.until(partial(getattr, looks, "called"), f"was there a look at the {role}")
+            env.redis.delete(env.queue_key(f":{role}"))
+            work.finish(f"a client that waits for the {role} role")
+            expect(looks.call_count, 2, f"looks until the {role} role is freed")
+
+
 BETWEEN: Final = 0.15
 """Seconds between two looks at a holder."""
 

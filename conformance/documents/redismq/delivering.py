@@ -18,7 +18,7 @@ from ..large import HUGE, LARGE, gist
 from ..registry import check
 from ..state import LONG, datas, server_time
 from . import module
-from .queues import counts, expect_time, made, popped
+from .queues import counts, expect_time, made, pass_time, popped
 
 
 @module("reliable.push", "MQ.PUSH")
@@ -112,6 +112,21 @@ def a_key_of_another_type_is_told(env: Environment) -> None:
         told = str(error or "WRONGTYPE")
         expect(("WRONGTYPE" in told, "ERR " in told), (True, False), f"whether {told!r} tells of {name}")
         env.redis.delete(env.key("jobs"), env.key("jobs:due"))
+
+
+@check("reliable.pop")
+def a_script_delivers_nothing_of_a_key_of_another_type(env: Environment) -> None:
+    """On a stream it looks at the type before it takes what is due from the other lane."""
+    if env.flavour == "plain" or env.of_kinds:
+        return  # what is due is taken first, and a recovery gives it to another
+    queue = made(env)
+    queue.push(b"due", delay=LONG)
+    pass_time(env, LONG)
+    env.redis.set(env.key("jobs"), "text")
+    with expect_error(ServerReplyError, "a pop of a text"):
+        queue.pop(block=False)
+    env.redis.delete(env.key("jobs"))
+    expect(datas(queue.pop(block=False)), [b"due"], "what is popped when it is no text any more")
 
 
 @check("reliable.pop")

@@ -255,3 +255,39 @@ def changes_of(env: Environment, waits: tuple[str, ...], serves: tuple[str, ...]
     waiter.reply()
     after: Any = env.redis.info("persistence")
     return int(after["rdb_changes_since_last_save"] - before["rdb_changes_since_last_save"])
+
+
+THERE: Final = (
+    "SET t 1",
+    "RPUSH l a b c",
+    "SADD s a b c",
+    "ZADD z 1 a 2 b",
+    "XADD x 1-1 f v",
+    "XGROUP CREATE x h 0",
+    "PFADD p a b",
+)
+
+LOOKS: Final = (
+    "SPOP s", "SPOP s 0", "SPOP s 2", "SPOP s 3", "SPOP s 4", "SPOP none 1", "SRANDMEMBER s 2", "SMOVE s d a", "SUNIONSTORE d s none",
+    "GET t", "MGET t none l", "GETDEL t", "APPEND t x", "SET t v GET", "SET t v XX", "SETNX t v", "LCS t t", "BITOP NOT d t", "BITFIELD t GET u8 0",
+    "LPOP l", "BLPOP none l 0", "LRANGE l 0 -1", "SORT l BY t GET t", "EXISTS t none", "TOUCH t none", "TYPE t", "TTL t", "EXPIRE t 10", "RENAME t u",
+    "COPY t u", "OBJECT ENCODING t", "DEL t none", "WATCH t none", "SCAN 0", "ZPOPMIN z", "ZUNIONSTORE d 2 z s", "ZRANK z a", "GEOPOS z a",
+    "XADD x * f v", "XLEN x", "XREAD STREAMS x 0", "XREADGROUP GROUP h c STREAMS x >", "XINFO STREAM x", "PFCOUNT p none", "PFMERGE d p none",
+)  # fmt: skip
+"""Requests that look keys up, some of them more often than they need, and some uncounted."""
+
+
+@check("wire.server")
+def hits_and_misses_are_counted(env: Environment) -> None:
+    """By INFO, after each request of its own on the same keys."""
+    for here, there in zip(*beside(env, lambda own: [hits_of(own, words) for words in LOOKS]), strict=True):
+        expect(here, there, f"a request, its hits and its misses, beside {reference_of(env)}")
+
+
+def hits_of(env: Environment, words: str) -> tuple[str, int, int]:
+    """A request, and how many hits and misses are counted by it."""
+    server = env.connect()
+    for each in ("FLUSHALL", *THERE, "CONFIG RESETSTAT", words):
+        server.command(*each.split())
+    stats: Any = env.redis.info("stats")
+    return words, stats["keyspace_hits"], stats["keyspace_misses"]

@@ -61,6 +61,7 @@ CONSUMING: Final = "pressure/kinds/reliable/consuming.py"
 BITMAPS: Final = "miniredis/engine/commands/strings/bitmaps.py"
 MEMORY: Final = "miniredis/engine/commands/server/memory.py"
 PENDING: Final = "miniredis/engine/commands/streams/pending.py"
+SEARCH: Final = "miniredis/engine/commands/geo/search.py"
 SORTING: Final = "miniredis/engine/commands/keys/sorting.py"
 REQUESTS: Final = "miniredis/engine/protocol/requests.py"
 RQUEUES: Final = "miniredis/engine/commands/rqueues/rqueues.py"
@@ -227,6 +228,8 @@ EQUIVALENT: Final = (
     Equivalent(SORTING, 'b"GET": (1, lambda options, operands: options.get.append(operands[0])),', ('b"GET": (1, lambda options, operands: options.get.append(operands[-1])),',), "there is one operand"),
     Equivalent(SORTING, 'b"STORE": (1, lambda options, operands: setattr(options, "store", operands[0])),', ('b"STORE": (1, lambda options, operands: setattr(options, "store", operands[-1])),',), "there is one operand"),
     Equivalent(SORTING, 'b"BY": (1, lambda options, operands: setattr(options, "by", operands[0])),', ('b"BY": (1, lambda options, operands: setattr(options, "by", operands[-1])),',), "there is one operand"),
+    Equivalent(SEARCH, "ranks = partly_sorted([order * each.distance for each in found], 0, count - 1)", ("ranks = partly_sorted([order * each.distance for each in found], -1, count - 1)", "ranks = partly_sorted([order * each.distance for each in found], 0, count + 1)", "ranks = partly_sorted([order * each.distance for each in found], 0, count - 0)"), "more are sorted than are taken"),
+    Equivalent(SEARCH, "ranks = partly_sorted([order * each.distance for each in found], 0, count - 1)", ("ranks = partly_sorted([order * each.distance for each in found], 1, count - 1)",), "a part of one item needs no sorting"),
     Equivalent(MEMORY, "data = max(used - overhead, 0)", ("data = max(used - overhead, 1)", "data = max(used - overhead, -1)"), "a process has more memory than its tables"),
     Equivalent(POPPING, "if len(state) == 1:", ("if len(state) == 0:",), "one queue may be popped as several are"),
     Equivalent(LIFECYCLE, 'return tuple((b"LPUSH", key, 0) for key in (keys.producer_free, keys.consumer_free, keys.not_full))', ('return tuple((b"LPUSH", key, -1) for key in (keys.producer_free, keys.consumer_free, keys.not_full))', 'return tuple((b"LPUSH", key, 1) for key in (keys.producer_free, keys.consumer_free, keys.not_full))'), _TOKENS),
