@@ -115,12 +115,12 @@ class RawClient:
             TimeoutError: none came in time, of which a busy machine has more.
         """
         try:
-            for seconds in countdown(environment.PATIENCE):
+            for seconds in countdown(running.PATIENCE):
                 self.socket.settimeout(seconds)
                 with contextlib.suppress(TimeoutError):
                     return self.socket.recv(size)
         finally:
-            self.socket.settimeout(environment.PATIENCE)
+            self.socket.settimeout(running.PATIENCE)
         raise TimeoutError("timed out")
 
     def pending(self) -> bytes:
