@@ -92,7 +92,7 @@ IN_OTHER_VERSIONS: Final = {
 
 BEFORE_OTHERS: Final = (
     *(".acl.variants", ".versions.older", ".versions.older_checks", ".versions.variants"),
-    ".versions.newer_streams",
+    *(".versions.older_subcommands", ".versions.newer_streams"),
 )
 AFTER_OTHERS: Final = ".versions.short_doubles"
 """What else other versions need, beside this folder. The last one changes what all others declare."""
