@@ -39,7 +39,7 @@ PIPES: dict[str, Any] = {
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Status, output and the last line of the errors, of which those before name files."""
     with process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
     return process.returncode, out, err[err.rfind("\n", 0, -1) + 1 :]
 
 

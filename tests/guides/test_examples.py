@@ -96,7 +96,7 @@ TOGETHER = [each for each in TESTS if not (missing(each) or is_in_spark(each))]
 def test_a_python_example_runs(block: Block, tmp_path: Path) -> None:
     need_imports(block)
     if is_in_spark(block):  # which is to end with its process, and warns of this and that
-        subprocess.run([sys.executable, "-c", block.code], check=True, timeout=400)
+        subprocess.run([sys.executable, "-c", block.code], check=True, timeout=1000)
     else:
         run_here(block, tmp_path)
 
@@ -142,7 +142,7 @@ def expect_passed(folder: Path, *examples: Block) -> None:
         (folder / f"test_{re.sub(r'[^a-z0-9]', '_', str(each).lower())}.py").write_text(each.code)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *WITHOUT, str(folder)],
-        capture_output=True, text=True, timeout=200, check=False, cwd=folder,
+        capture_output=True, text=True, timeout=1000, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -391,7 +391,7 @@ def test_a_command_on_a_frozen_server_ends_when_it_is_told_to(
         waiting(look)
         frozen.process.send_signal(signal.SIGSTOP)
         command.send_signal(wish)
-        _, complaint = command.communicate(timeout=60)
+        _, complaint = command.communicate(timeout=600)
         assert command.returncode == 10, complaint
         assert b"may or may not have been done" in complaint
         frozen.process.send_signal(signal.SIGCONT)

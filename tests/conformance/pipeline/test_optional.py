@@ -9,7 +9,7 @@ HIDDEN = "import sys\nsys.modules.update(dict.fromkeys(('pyarrow', 'pyspark', 'p
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", HIDDEN + code], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", HIDDEN + code], capture_output=True, text=True, timeout=600)
 
 
 def test_the_suite_imports_without_pyarrow_and_pyspark() -> None:

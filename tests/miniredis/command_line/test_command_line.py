@@ -35,7 +35,7 @@ def running(*flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def refused(*flags: str, status: int) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "miniredis", *flags], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "miniredis", *flags], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == status
     assert done.stdout == ""
@@ -52,7 +52,7 @@ def test_the_command_prints_its_address_and_stops_on_a_signal(number: signal.Sig
             assert client.ping()
             assert client.config_get("databases") == {"databases": "2"}
         process.send_signal(number)
-        _, log = process.communicate(timeout=60)
+        _, log = process.communicate(timeout=600)
         assert process.returncode == 0
         assert f"received {number.name}, stopping" in log
         assert "Traceback" not in log

@@ -190,7 +190,7 @@ def test_both_servers_do_not_start_without_what_tls_needs_and_say_the_same(
     words = flags_of(directives)
     told = subprocess.run(
         [find_real_redis(), "--port", str(free_port()), "--save", "", *words],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert told.returncode == 1
     assert f"# {refusal.value.reason}\n" in told.stdout

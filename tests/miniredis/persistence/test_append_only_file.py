@@ -229,7 +229,7 @@ def refused(folder: Path, status: int = 1) -> str:
     """What a server that does not start says."""
     done = subprocess.run(
         [sys.executable, "-m", "miniredis", "--port", "0", "--dir", str(folder), *DURABLE],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == status
     return done.stderr

@@ -238,7 +238,7 @@ def test_redis_cli_saves_the_data_of_a_master(master: Any, redis_7_0_program: Pa
         pytest.skip("needs redis-cli")
     subprocess.run(
         [tool, "-p", str(address_of(master)[1]), "--rdb", str(tmp_path / "dump.rdb")],
-        check=True, capture_output=True, timeout=60,
+        check=True, capture_output=True, timeout=600,
     )  # fmt: skip
     with (
         start_redis(tmp_path, "--enable-debug-command", "yes") as real,

@@ -89,7 +89,7 @@ def start(
         process.communicate()
 
 
-def finish(process: Process, text: bytes | None = None, limit: float = 60) -> tuple[int, bytes, bytes]:
+def finish(process: Process, text: bytes | None = None, limit: float = 600) -> tuple[int, bytes, bytes]:
     """Give it the text, wait for its end; exit status, output, errors."""
     out, err = process.communicate(text, timeout=limit)
     assert b"Traceback" not in (err or b"")

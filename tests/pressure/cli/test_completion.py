@@ -82,7 +82,7 @@ def script(run: Run, shell: str, folder: Path) -> Path:
 
 
 def words(line: list[str], environment: dict[str, str]) -> list[str]:
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True, timeout=600)
     return done.stdout.splitlines()
 
 
