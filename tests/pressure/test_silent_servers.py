@@ -280,14 +280,14 @@ def test_a_long_value_may_take_longer_than_the_socket_timeout(
     flavour: str, slow_network: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pressure.sync.connection.TICK", 0.01)
-    value = bytes(3_000_000)
+    value = bytes(6_000_000)
 
     async def main(queue: Any) -> None:
         await queue.create()
         await queue.put(value)
         assert await queue.get() == value
 
-    play(flavour, main, url=f"{slow_network}?socket_timeout=0.6")
+    play(flavour, main, url=f"{slow_network}?socket_timeout=1.2")
 
 
 # Stopping
