@@ -122,7 +122,8 @@ class Peek:
             if part.length and length != part.length:
                 queue = self._server.places.keys
                 raise RowsGoneError(
-                    f"queue {queue}: its copy was dropped {KEPT} s after the last read; read again"
+                    f"queue {queue}: its copy was dropped, {READ} s after it was read to its end or {KEPT} s "
+                    "after the last read; read again, and cache() a table that a plan reads twice"
                 )
             found.reverse()
             pace.learn(found)
