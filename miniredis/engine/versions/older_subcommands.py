@@ -176,6 +176,25 @@ for name, sizes in (("groups", range(3, 4)), ("consumers", range(4, 5)), ("strea
     wrap_in_versions(OLD, f"xinfo|{name}", partial(with_stream_first, sizes=sizes))
 
 
+# MODULE, which needs no directive and finds no module
+
+
+def refusing(text: bytes) -> Handler:
+    """A command that only has this error."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:  # noqa: ARG001
+        raise CommandError(text)
+
+    return run
+
+
+for name, text in (
+    ("load", b"ERR Error loading the extension. Please check the server logs."),
+    ("unload", b"ERR Error unloading module: no such module with that name"),
+):
+    in_versions(OLD, f"module|{name}", allowed_by="")(refusing(text))
+
+
 # Last: subcommands count their words before they do anything else
 
 wrap_in_versions(OLD, "debug", partial(counting_words, arity=-2))

@@ -432,7 +432,7 @@ def read_hsetex(session: Session, args: list[bytes]) -> tuple[Options, list[byte
     while at < len(args):
         word = args[at].upper()
         if word == b"FIELDS":
-            if at + 2 >= len(args):
+            if at + 3 >= len(args):  # not even one field with its value
                 raise CommandError(errors.wrong_arity(b"hsetex"))
             return options, words, at
         group = next((group for group in HSETEX_OPTIONS if word in group), None)
