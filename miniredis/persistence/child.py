@@ -90,7 +90,7 @@ class Child:
         progress: how far it is.
 
     Raises:
-        OSError: there can be no more processes.
+        OSError: there can be no more processes or threads.
     """
 
     fork_microseconds = 0
@@ -113,15 +113,29 @@ class Child:
         self._when_over = when_over
         self._is_over = False
         self._thread = threading.Thread(target=self._wait, name="miniredis child", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            os.kill(self.pid, signal.SIGKILL)
+            self._outcome_at_end()
+            raise OSError(errno.EAGAIN, str(error)) from None
 
     def _wait(self) -> None:
-        told = os.read(self._outcome, LONGEST)  # nothing once the child is gone
-        os.close(self._outcome)
+        told = self._outcome_at_end()
+        self._when_over("" if told == DONE else told.decode(errors="replace") or KILLED)
+
+    def _outcome_at_end(self) -> bytes:
+        """Waits until the child is gone; returns what it has told, which is nothing if it was killed."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         self._is_over = True
-        self._when_over("" if told == DONE else told.decode(errors="replace") or KILLED)
+        os.set_blocking(self._outcome, False)  # another process may have a copy of the other end
+        try:
+            return os.read(self._outcome, LONGEST)
+        except BlockingIOError:
+            return b""
+        finally:
+            os.close(self._outcome)
 
     def kill(self) -> None:
         """Ends it before it is done, and waits until it is gone."""

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -540,6 +541,50 @@ def test_a_child_that_was_killed_is_a_failed_save(gate: Gate, folder: Path) -> N
         until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err")
         assert client.info("persistence")["rdb_bgsave_in_progress"] == 0
         assert not list(folder.iterdir())
+
+
+def test_a_child_is_over_at_its_end_although_another_process_has_a_copy_of_its_pipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipe = os.pipe
+    copies: list[int] = []
+    told: list[str] = []
+
+    def copied() -> tuple[int, int]:
+        read, write = pipe()
+        copies.append(os.dup(write))
+        return read, write
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pipe", copied)
+        begun = child.Child(signal.pause, told.append)
+    killing = threading.Thread(target=begun.kill, daemon=True)
+    killing.start()
+    killing.join(PATIENCE)
+    for each in copies:
+        os.close(each)
+    assert not killing.is_alive()
+    assert told == ["its process was killed"]
+
+
+def test_a_child_that_no_thread_can_wait_for_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    fork, processes = child.fork, list[int]()
+
+    def noted() -> int:
+        processes.append(fork())
+        return processes[-1]
+
+    before, told = set(Path("/proc/self/fd").iterdir()), list[str]()
+    monkeypatch.setattr(child, "fork", noted)
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with pytest.raises(OSError, match="can't start new thread"):
+        child.Child(signal.pause, told.append)
+    assert {*Path("/proc/self/fd").iterdir()} == before
+    assert not is_alive(*processes)
+    assert told == []
 
 
 def test_a_save_that_failed_is_tried_again_after_some_seconds(folder: Path) -> None:
