@@ -140,7 +140,7 @@ BEYOND_LINES: Final = {
         for line in (
             "consumer = attending(session, key, group, reading.consumer, None if reading.keeps else reading.group)",
             "if named is not None:",
-            "if entries and not reading.keeps:",
+            "elif entries:",
         )
     },
     ("miniredis/engine/clients/waiting.py", "return tuple(self._blocked)"): _INSIDE,
