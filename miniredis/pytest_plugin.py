@@ -135,10 +135,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Has the report of a failure show the last requests."""
-    has_failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
-    if has_failed and (servers := item.stash.get(SERVERS, None)):
+    """Has the report of a failure show the last requests; forgets the servers when the test is over."""
+    servers = item.stash.get(SERVERS, None)
+    if servers is None:
+        return
+    if call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
         servers.show(call.when)
+    if call.when == "teardown":
+        del item.stash[SERVERS]
 
 
 def meet(request: pytest.FixtureRequest, value: object) -> None:

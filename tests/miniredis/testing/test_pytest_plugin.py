@@ -250,6 +250,25 @@ def test_nothing_is_shown_without_a_failure_or_requests(pytester: pytest.Pyteste
     told.assert_outcomes(passed=1, skipped=1, failed=1)
 
 
+KEPT = """
+import gc, weakref
+
+seen = []
+
+def test_first(miniredis_server):
+    seen.append(weakref.ref(miniredis_server))
+
+def test_second():
+    gc.collect()
+    assert seen[0]() is None
+"""
+
+
+def test_the_server_of_a_test_that_is_over_is_not_kept(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(KEPT)
+    pytester.runpytest("-W", "error").assert_outcomes(passed=2)
+
+
 def test_nothing_is_recorded_where_nothing_is_to_be_shown(pytester: pytest.Pytester) -> None:
     check = "    assert not miniredis_server._runner.engine.recorders.are_on\n"
     head = "def test_one(miniredis_server, redis_client):\n    redis_client.get('k')\n"
