@@ -63,6 +63,8 @@ def refused_part(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if command == b"xgroup" and len(args) > 3 and session.db.lookup_write(args[2], STREAM) is None:
         raise CommandError(errors.XGROUP_NO_KEY)
+    if command == b"xinfo" and len(args) > 2 and session.db.lookup_read(args[2], STREAM) is None:
+        raise CommandError(errors.NO_SUCH_KEY)
     raise CommandError(chosen(session.engine.version, errors.unknown_subcommand)(command, args[1]))
 
 
@@ -116,7 +118,10 @@ def one_directive(handler: Handler) -> Handler:
         except CommandError as error:
             if error.message.startswith(b"ERR Unknown option or number of arguments for CONFIG SET"):
                 raise CommandError(b"ERR Unsupported CONFIG parameter: " + args[2]) from None
-            if found := FAILED.fullmatch(error.message):
+            found = FAILED.fullmatch(error.message)
+            if found and found[1] == b"can't set immutable config":
+                raise CommandError(b"ERR Unsupported CONFIG parameter: " + args[2]) from None
+            if found:
                 reason = b"" if name in UNEXPLAINED else b" - " + found[1]
                 raise CommandError(refusal + reason) from None
             raise

@@ -39,7 +39,8 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
     "subcommands": (
         *("xgroup nosuch s g 0", "xgroup nosuch s", "OBJECT HELP x", "CLIENT LIST x", "XINFO GROUPS"),
         *("XINFO GROUPS x y", "XGROUP HELP x", "SCRIPT LOAD", "CLIENT KILL", "SLOWLOG GET 1 2", "CLUSTER FOO"),
-        *("MEMORY HELP x", "MODULE LOAD a", "MODULE UNLOAD a", "HSETEX a fnx FIELDS 0 f", "CLIENT PAUSE 0 foo", "CLIENT PAUSE 0 foo x"),
+        *("MEMORY HELP x", "MODULE LOAD a", "MODULE UNLOAD a", "HSETEX a fnx FIELDS 0 f", "XINFO nosuch s"),
+        *("CONFIG SET databases 1", "CLIENT PAUSE 0 foo", "CLIENT PAUSE 0 foo x"),
     ),
     "words of errors": (
         *("scan -1 COUNT 1 TYPE x", "scan 0 TYPE x"),
