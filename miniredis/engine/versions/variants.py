@@ -389,7 +389,7 @@ def numbers_after_options(args: list[bytes], first: int, step: int) -> list[int]
 
 def weights(args: list[bytes], count_at: int) -> range:
     """The places behind the keys, where weights are."""
-    return range(count_at + 1 + (parse_integer(args[count_at]) or 0), len(args))
+    return range(count_at + 1 + max(parse_integer(args[count_at]) or 0, 0), len(args))
 
 
 NUMBERS: Final[dict[str, Callable[[list[bytes]], Iterable[int]]]] = {

@@ -671,6 +671,7 @@ SAID: Final = [
     ),
     ("valkey-9.1", "ZADD z NX XX 0x1 a", "ERR XX and NX options at the same time are not compatible"),
     ("valkey-9.1", "ZUNION 1 z WEIGHTS 0x1", "ERR weight value is not a float"),
+    ("valkey-9.1", "ZUNION -100 z WEIGHTS 1", "ERR at least 1 input key is needed for 'zunion' command"),
     ("valkey-9.1", "ZINTERSTORE d 1 z WEIGHTS 0X1", "ERR weight value is not a float"),
     ("valkey-9.1", "GEORADIUS g 1 1 0x1 km", "ERR need numeric radius"),
 ]
