@@ -62,7 +62,8 @@ class PollLoop:
 
     async def run(self) -> None:
         """Serves until cancelled."""
-        self.refuse(self._runner.engine.rules.refuse_all)
+        with self._runner.lock:
+            self.refuse(self._runner.engine.rules.refuse_all)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._accept_again)
             nursery.start_soon(self._serve)
@@ -180,7 +181,8 @@ class PollLoop:
             await self._out_of_files.wait()
             await trio.sleep(PAUSE)
             self._out_of_files = trio.Event()
-            self._accept_on()
+            with self._runner.lock:
+                self._accept_on()
 
 
 class Acceptor:

@@ -48,7 +48,8 @@ class StreamLoop:
 
     async def run(self) -> None:
         """Serves until cancelled."""
-        self.refuse(self._runner.engine.rules.refuse_all)
+        with self._runner.lock:
+            self.refuse(self._runner.engine.rules.refuse_all)
         async with trio.open_nursery() as nursery:
             for listener, duplicate in self._listeners:
                 nursery.start_soon(self._accept, listener, duplicate, nursery)

@@ -15,8 +15,12 @@ import trustme
 
 import miniredis
 from conformance.documents.recorded.player import RawClient
+from miniredis.network import poll_loop
+from miniredis.network.poll_loop import PollLoop
 from miniredis.network.pollers import READ, WRITE, Poller, SelectorPoller, new_poller
+from miniredis.ticks.re_entrance import holds
 
+from ...waiting import until
 from ..loops import started
 
 MEGABYTE = 1_000_000
@@ -250,3 +254,21 @@ def test_a_pollers_own_descriptor_is_readable_when_one_of_its_descriptors_is(pol
         assert outer.select(0) == []
         there.send(b"x")
         assert outer.select(0) != []
+
+
+def test_a_loop_accepts_again_with_the_lock_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that refuses connections may come or go on another thread at the same time."""
+    accept_on, had_lock = PollLoop._accept_on, list[bool]()
+
+    def noted(loop: PollLoop) -> None:
+        had_lock.append(holds(loop._runner.lock))
+        accept_on(loop)
+
+    monkeypatch.setattr(PollLoop, "_accept_on", noted)
+    monkeypatch.setattr(poll_loop, "PAUSE", 0)
+    with miniredis.start() as server:
+        until(lambda: len(had_lock) == 1, "does it accept")
+        (loop,) = server._runner.loops
+        server._runner.call_soon(loop._pause_accepting)  # type: ignore[attr-defined]
+        until(lambda: len(had_lock) == 2, "does it accept again")
+    assert had_lock == [True, True]
