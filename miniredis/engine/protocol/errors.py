@@ -214,7 +214,7 @@ def no_shape(command: bytes) -> bytes:
 
 def no_member(member: bytes) -> bytes:
     """A search around a member that is not there."""
-    return b"ERR member %b does not exist" % member
+    return b"ERR member %b does not exist" % until_nul(member)
 
 
 # Streams
@@ -263,6 +263,7 @@ XGROUP_NO_KEY = (
 ENTRIES_READ = b"ERR value for ENTRIESREAD must be positive or -1"
 AUTOCLAIM_MEMORY = b"ERR Insufficient memory, failed allocating transient memory, COUNT too high."
 XSETID_ADDED_NEGATIVE = b"ERR entries_added must be positive"
+XSETID_BELOW_DELETED = b"ERR The ID specified in XSETID is smaller than current max_deleted_entry_id"
 XSETID_BELOW_GIVEN = b"ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
 XSETID_BELOW_TOP = b"ERR The ID specified in XSETID is smaller than the target stream top item"
 XSETID_ADDED_SMALL = b"ERR The entries_added specified in XSETID is smaller than the target stream length"

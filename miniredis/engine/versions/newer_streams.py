@@ -1,4 +1,4 @@
-"""How far a consumer group has read its stream, as far as 8.0 and Valkey can tell.
+"""What 8.0 and Valkey make of deleted entries: how far a group has read, and how far XSETID goes back.
 
 They distrust a group's count from the first deleted entry ahead of the group on, wherever the stream begins;
 and they know nothing of the entries up to one that is older than a deleted one. 8.0 also counts what is there
@@ -7,11 +7,22 @@ where nothing ahead of the group was deleted.
 
 from __future__ import annotations
 
-from ..declarations.registry import instead_of
+from typing import TYPE_CHECKING
+
+from ..commands.streams.streams import read_knowledge
+from ..declarations.registry import Handler, instead_of, wrap_in_versions
+from ..keyspace.keyspace import STREAM
+from ..protocol import errors
+from ..protocol.errors import CommandError
 from ..values.groups import ConsumerGroup
+from ..values.stream_ids import read_strict_id
 from ..values.stream_nodes import wrapped
 from ..values.stream_progress import advance, entries_up_to, lag
 from ..values.streams import Stream
+
+if TYPE_CHECKING:
+    from ..clients.session import Session
+    from ..protocol.replies import Reply
 
 
 def is_broken_after(stream: Stream, number: int) -> bool:
@@ -54,3 +65,20 @@ def lag_by_length(stream: Stream, group: ConsumerGroup) -> int | None:
     if group.last < stream.first and stream.max_deleted < stream.first:
         return len(stream)
     return lag_unbroken(stream, group)
+
+
+def with_deleted_ids(handler: Handler) -> Handler:
+    """XSETID, which goes back behind no entry that was deleted."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        last = read_strict_id(args[2])
+        read_knowledge(args[3:], last)  # what is wrong with the options comes first
+        stream = session.db.lookup_write(args[1], STREAM)
+        if stream is not None and last < stream.max_deleted:
+            raise CommandError(errors.XSETID_BELOW_DELETED)
+        return handler(session, args)
+
+    return run
+
+
+wrap_in_versions("8.0 valkey-8.1+", "xsetid", with_deleted_ids)

@@ -57,6 +57,10 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("XADD t MAXLEN 1 MAXLEN 1", "XADD t MAXLEN -1 1-1 b c", "xadd s nomkstream maxlen -1 LIMIT 1 4-* f x"),
         *("XGROUP CREATE t g 0", "xautoclaim t g c 0 - COUNT 9223372036854775807", "xautoclaim t g c 0 - COUNT 0"),
     ),
+    "back behind a deleted entry": (
+        *("XADD t 5-0 a b", "XADD t 6-0 a b", "XDEL t 6-0", "XSETID t 4-0", "XSETID t 7-0 ENTRIESADDED 0"),
+        *("XSETID t 5-5 ENTRIESADDED 0", "XSETID t 5-5 ENTRIESADDED x", "XSETID none 1-0"),
+    ),
     "offsets from the end": (
         *("CONFIG SET zset-max-ziplist-entries 3", "ZADD l 0 a 1 b 2 c 3 d", "ZRANGE l -inf +inf BYSCORE LIMIT -2 9"),
         *("zrevrangebyscore l 2 1 LIMIT -2 1", "zrangebylex l [b [c LIMIT -3 9", "zrangebyscore l 7 9 LIMIT -1 9"),
