@@ -238,7 +238,11 @@ def test_only_time_without_progress_counts_as_silence() -> None:
 
 @pytest.fixture
 def slow_network(empty_server: Address) -> Iterator[str]:
-    """The address of a way to the server that carries a few megabytes a second, in short bursts."""
+    """The address of a way to the server that carries the first 4 MB each way slowly, in short bursts.
+
+    What is behind them is carried at once: the system takes so much from a client that the client waits for the
+    reply while most of a value is still on its way, which is a silence.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     ends: list[socket.socket] = [listener]
     busy, over = [threading.Thread(target=lambda: accept())], threading.Event()
@@ -256,10 +260,12 @@ def slow_network(empty_server: Address) -> Iterator[str]:
                     busy[-1].start()
 
     def carry(source: socket.socket, target: socket.socket) -> None:
+        carried = 0
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 18):
                 target.sendall(data)
-                over.wait(0.02 if len(data) > 1000 else 0)
+                carried += len(data)
+                over.wait(0.03 if len(data) > 1000 and carried < 4_000_000 else 0)
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_RDWR)
 
@@ -280,7 +286,7 @@ def test_a_long_value_may_take_longer_than_the_socket_timeout(
     flavour: str, slow_network: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pressure.sync.connection.TICK", 0.01)
-    value = bytes(6_000_000)
+    value = bytes(10_000_000)
 
     async def main(queue: Any) -> None:
         await queue.create()
