@@ -182,6 +182,8 @@ def as_value(reply: Reply, resp: int) -> Value | Encoded:
         return reply  # type: ignore[return-value]
     if reply is OK:
         return b"OK"
+    if reply is PONG:
+        return b"PONG"
     if kind is list and SIMPLE.issuperset(map(type, reply)):  # type: ignore[arg-type]
         return reply.copy()  # type: ignore
     return Encoded(bytes(encode(reply, resp)))
