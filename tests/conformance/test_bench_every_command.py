@@ -10,6 +10,7 @@ import pytest
 import miniredis
 from conformance.bench.every_command import LEFT_OUT, LINES, Client, commands_of
 from conformance.wire import RawConnection, encode
+from tests.waiting import PATIENCE
 
 
 class Server:
@@ -26,6 +27,7 @@ class Server:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with miniredis.start() as server, Client(Server(server.port)) as client:  # type: ignore[arg-type]
+        client._connection.socket.settimeout(PATIENCE)
         yield client
 
 

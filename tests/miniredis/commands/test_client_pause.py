@@ -38,7 +38,7 @@ class Paused:
         self.control.command("MULTI")
         for key in others:
             self.control.command("SET", key, "v")
-        self.control.command("SET", "k", "v", "PX", "100")
+        self.control.command("SET", "k", "v", "PX", "600")
         self.control.command("CLIENT", "PAUSE", "100000", "WRITE")
         self.control.command("EXEC")
 
