@@ -17,7 +17,7 @@ ROOT: Final = Path(__file__).parents[1]
 LOWER: Final = {
     "numbers": {"protocol"},
     "protocol": {"numbers"},
-    "values": {"numbers", "protocol"},
+    "values": {"numbers", "protocol", "versions"},
     "keyspace": {"protocol", "values"},
     "rdb": {"keyspace", "numbers", "protocol", "values", "versions"},
     "declarations": {"numbers", "protocol", "versions"},

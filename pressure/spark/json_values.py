@@ -38,7 +38,7 @@ _EXACT: Final = 2**53
 #: The most bytes that Arrow parses at once.
 _BLOCK: Final = 1 << 28
 #: A decimal number as text, and a whole number as a key of a map, which has one form only.
-_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _KEY: Final = re.compile(r"0|-?[1-9][0-9]*")
 #: A number that is no JSON and that Arrow reads; also within a text, which is read by Python's parser then.
 _BARE: Final = re.compile(rb"[:,\[]\s*[-+]?(?:NaN|Inf)")
