@@ -116,7 +116,7 @@ class Child:
         try:
             self._thread.start()
         except RuntimeError as error:
-            os.kill(self.pid, signal.SIGKILL)
+            end_process(self.pid)
             self._outcome_at_end()
             raise OSError(errno.EAGAIN, str(error)) from None
 
@@ -129,7 +129,8 @@ class Child:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
         self._is_over = True
-        os.set_blocking(self._outcome, False)  # another process may have a copy of the other end
+        if sys.platform != "win32":
+            os.set_blocking(self._outcome, False)  # another process may have a copy of the other end
         try:
             return os.read(self._outcome, LONGEST)
         except BlockingIOError:
@@ -139,9 +140,9 @@ class Child:
 
     def kill(self) -> None:
         """Ends it before it is done, and waits until it is gone."""
-        if not self._is_over and sys.platform != "win32":
+        if not self._is_over:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)  # until the thread has waited for it, its number is its own
+                end_process(self.pid)  # until the thread has waited for it, its number is its own
         self._thread.join()
 
 
@@ -149,6 +150,11 @@ def check_server_lives(server: int) -> None:
     """In a child: raises ``OSError`` where its server is gone, and another may use the files by now."""
     if os.getppid() != server:
         raise ProcessLookupError(errno.ESRCH, "the server is gone")
+
+
+def end_process(number: int) -> None:
+    if sys.platform != "win32":  # where none begins
+        os.kill(number, signal.SIGKILL)
 
 
 def fork() -> int:
