@@ -182,7 +182,7 @@ def as_holder(
     done = executed(replies, end)
     while done is None:
         *_, holder, exists = check((yield Batch((*is_ours(ctx, hold, bound), (b"EXISTS", bound)))))
-        if holder != hold.id or (hold.role is PRODUCER and not exists):
+        if holder != hold.expected or (hold.role is PRODUCER and not exists):
             yield Batch(((b"UNWATCH",),))
             return None
         done = executed((yield Batch(atomic(*work))))
@@ -214,7 +214,7 @@ def keep_role(ctx: Context, hold: Hold, work: tuple[Command, ...]) -> Operation[
     holder = replies[-1]
     if replies[-3] is None:  # the work was tried again, and that transaction has ended the watch
         *_, holder = yield Batch(is_ours(ctx, hold))
-    hold.held = holder == hold.id or isinstance(holder, ServerReplyError)
+    hold.held = holder == hold.expected or isinstance(holder, ServerReplyError)
     return done
 
 
