@@ -10,11 +10,9 @@ from typing import Final
 
 from .engine.config.table import DIRECTIVES
 from .engine.glob import compile_glob
+from .engine.protocol.requests import REDACTED
 
 __all__ = ["REDACTED", "tells_secret", "without_secrets"]
-
-REDACTED: Final = b"(redacted)"
-"""What stands in the place of a secret, as in Redis."""
 
 DIRECTIVES_WITH_SECRETS: Final = {
     name.encode() for name, directive in DIRECTIVES.items() if "secret" in directive.traits

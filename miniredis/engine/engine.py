@@ -247,9 +247,7 @@ class Engine:
             self.fail(session, fault)
             return NO_REPLY
 
-    def ask_and_leave_scripts(
-        self, session: Session, args: Request, now: Instant
-    ) -> Value | Encoded | NoReply:
+    def ask_unless_slow(self, session: Session, args: Request, now: Instant) -> Value | Encoded | NoReply:
         """The same, on any thread: a script that was not quick the last time is ``NOT_ASKED``."""
         if args[0] not in self.commands.plain and not self.scripts.are_quick(session, args):
             return NOT_ASKED

@@ -127,7 +127,7 @@ class LocalClient:
         if self._ended or self._inbox or args[0] not in self._engine.commands.by_value:
             return NOT_ASKED  # a tick would find out, too, but other threads would have to wait for it
         engine = self._engine
-        reply = self._runner.share_tick(engine.ask, self._session, args, engine.ask_and_leave_scripts)
+        reply = self._runner.share_tick(engine.ask, self._session, args, engine.ask_unless_slow)
         if self._ended:  # also if the command could not be kept on the disk
             return NO_REPLY
         if type(reply) is Encoded:

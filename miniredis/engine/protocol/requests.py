@@ -26,6 +26,7 @@ from .replies import pack
 
 __all__ = [
     "READ_SIZE",
+    "REDACTED",
     "FastParser",
     "RequestParser",
     "are_written_as",
@@ -33,6 +34,9 @@ __all__ = [
     "size_of",
     "split_arguments",
 ]
+
+REDACTED: Final = b"(redacted)"
+"""What stands in the place of a secret word where a request is shown: in the slow log, in a report."""
 
 INLINE_LIMIT: Final = 64 * 1024
 """The most bytes of a line that may arrive without its line end."""

@@ -16,14 +16,13 @@ from ...numbers.numbers import read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, PONG, Map, Reply, status
+from ...protocol.requests import REDACTED
 
 OPEN_TO_ALL: Final = "noscript loading stale fast no_auth allow_busy"
 OWN: Final = "noscript loading stale"
 MIN32: Final = -(1 << 31)
 MAX32: Final = (1 << 31) - 1
 ADMIN: Final = "admin noscript loading stale"
-REDACTED: Final = b"(redacted)"
-"""Replaces passwords in the slow log and MONITOR."""
 
 
 @command(

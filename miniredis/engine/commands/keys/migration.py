@@ -14,12 +14,12 @@ from ...numbers.numbers import leading_integer, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply, status
+from ...protocol.requests import REDACTED
 from ...rdb.payload import dump
 
 if TYPE_CHECKING:
     from ...environment import PeerConnection
 
-REDACTED: Final = b"(redacted)"
 
 PATIENCE: Final = 1000
 """Milliseconds to wait for the other server where the request says none."""

@@ -16,10 +16,10 @@ from ...numbers.numbers import read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply, Set
+from ...protocol.requests import REDACTED
 
 OPEN: Final = "noscript loading stale"
 ADMIN: Final = "admin noscript loading stale"
-REDACTED: Final = b"(redacted)"
 MOST_BITS: Final = 4096
 LOGGED: Final = 10
 """How many entries ACL LOG shows if it is not told a number."""

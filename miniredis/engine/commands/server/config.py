@@ -13,10 +13,10 @@ from ...gate import is_allowed
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply
+from ...protocol.requests import REDACTED
 
 GLOB: Final = set(b"*?[")
 ADMIN: Final = "admin noscript loading stale"
-REDACTED: Final = b"(redacted)"
 
 NOT_WHILE_LOADING: Final = {"appendonly", "dir"}
 """The directives that say where the data to load are."""
