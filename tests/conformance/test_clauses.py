@@ -36,7 +36,8 @@ LONG = {("histories",)}
 #: any order; a refusal at any moment; and waits for what a dead client holds.
 APART = {
     "textbook": {"decided.textbook", "decided.textbook-first", "decided.textbook-moves"},
-    "many": {"reliable.in-any-order", "decided.refused", "decided.heals"},
+    "many": {"reliable.in-any-order", "decided.heals"},
+    "refused": {"decided.refused"},
 }
 
 #: What is asked of a server alone, however its bytes are carried.
@@ -48,13 +49,15 @@ SLOW = {"history", *APART}
 
 def marked(group: str, *others: str, usual: bool) -> ParameterSet:
     """A case that is in the default run if it is usual; CI runs the others, but for those that take long."""
-    if is_long(group):
+    if is_long(group, *others[:1]):
         return pytest.param(group, *others, marks=pytest.mark.slow)
     return exhaustive(group, *others, when=not usual)
 
 
-def is_long(group: str) -> bool:
-    return group.partition(",")[0] in SLOW
+def is_long(group: str, client: str = "") -> bool:
+    """Whether it is left to the README's first command, which does not try how plain commands are refused."""
+    name = group.partition(",")[0]
+    return name in SLOW and (name, client) != ("refused", "plain")
 
 
 def groups() -> dict[str, list[Clause]]:
@@ -137,6 +140,7 @@ ONCE = {
     **dict.fromkeys(["queue", "backup", "ring"], "aio"),
     "get": "plain",
     **dict.fromkeys(["reliable", "decided", "decided, list-move, our-client"], "sync"),
+    "refused, list-move, our-client": "sync",
 }
 """The groups that take longest are in the default run with one of the flavours."""
 
