@@ -285,8 +285,8 @@ def test_who_was_to_hear_of_an_interrupted_command_is_hung_up_on(
         with RawConnection(server.host, server.port) as waiter:
             waiter.send("BLPOP", "jobs", "0")
             server.wait_until(lambda: server.blocked_clients("jobs"))
-            monkeypatch.setattr(os, "fdatasync", interrupt)
-            with suppress(KeyboardInterrupt):
+            with server._runner.lock, suppress(KeyboardInterrupt):  # on this thread, not on the server's
+                monkeypatch.setattr(os, "fdatasync", interrupt)
                 client.rpush("jobs", "resize")
             assert client.llen("jobs") == 0
             assert waiter.socket.recv(100) == b""

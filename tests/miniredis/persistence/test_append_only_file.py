@@ -278,8 +278,11 @@ def test_what_follows_a_write_that_ended_in_its_middle_can_be_loaded(
 
     with miniredis.start(dir=tmp_path, appendfsync="no") as server, server.client() as client:
         client.incr("n")
-        monkeypatch.setattr(os, "write", write_half)
-        with suppress(KeyboardInterrupt):
+        with (
+            server._runner.lock,
+            suppress(KeyboardInterrupt),
+        ):  # signals interrupt this thread, not the server's
+            monkeypatch.setattr(os, "write", write_half)
             client.incr("n")
         until(lambda: client.info("persistence")["aof_last_write_status"] == "ok")
         assert client.incr("n") == 3
