@@ -506,9 +506,10 @@ class Engine:
 
     def _end_tick(self, now: Instant) -> None:
         self.timers.run(now)
-        while self.unblocked and not self.conditions.asleep_until:
-            self.unblocked.popleft().resume()
-            self.timers.are_set = True  # perhaps
+        if self.unblocked:
+            while self.unblocked and not self.conditions.asleep_until:
+                self.unblocked.popleft().resume()
+            self.timers.update()  # their next commands may wait, too
         try:
             if self.keyspace.observes_all and not self.conditions.busy:
                 self.notifier.end_tick()

@@ -32,7 +32,7 @@ class Timers:
         engine: whose parts these are.
 
     Attributes:
-        are_set: something will happen by itself one day, perhaps.
+        are_set: something will happen by itself one day; see ``update``.
         has_rare_work: whether there is work that few servers have; see ``consider_rare_work``.
         active_expire: expired keys are deleted before anybody asks for them.
     """
@@ -53,8 +53,8 @@ class Timers:
             self._engine.trickles.clients or self._engine.idle.patience or self._engine.saves.awaits_time
         )
 
-    def run(self, now: Instant) -> None:
-        """Does what is due."""
+    def update(self) -> None:
+        """Finds out whether anything waits for its time; if not, a tick asks no part for its deadline."""
         engine = self._engine
         self.are_set = bool(
             engine.waiting.deadlines
@@ -67,6 +67,11 @@ class Timers:
                 and engine.replication.awaits_time
             )
         )
+
+    def run(self, now: Instant) -> None:
+        """Does what is due."""
+        engine = self._engine
+        self.update()
         if self.are_set and now.monotonic >= self._not_before and not engine.conditions.busy:
             try:
                 self._run_due(now)
