@@ -12,11 +12,11 @@ from .engine.config.table import DIRECTIVES
 from .engine.glob import compile_glob
 from .engine.protocol.requests import REDACTED
 
-__all__ = ["REDACTED", "tells_secret", "without_secrets"]
+__all__ = ["REDACTED", "secret_places", "tells_secret", "without_secrets"]
 
 DIRECTIVES_WITH_SECRETS: Final = {
     name.encode() for name, directive in DIRECTIVES.items() if "secret" in directive.traits
-}
+} | {b"tls-key-file-pass", b"tls-client-key-file-pass"}  # which Redis's slow log shows
 
 
 def all_behind(number: int) -> Callable[[Sequence[bytes]], Iterable[int]]:
@@ -44,14 +44,18 @@ SECRETS: Final[dict[tuple[bytes, ...], Callable[[Sequence[bytes]], Iterable[int]
 """The places of secret words, given all words in lower case."""
 
 
-def without_secrets(words: Sequence[bytes]) -> Sequence[bytes]:
-    """The words of a request, with ``(redacted)`` in the place of each that is secret."""
+def secret_places(words: Sequence[bytes]) -> set[int]:
+    """The places of those words of a request that are secret; some may be behind its end."""
     lower = [word.lower() for word in words[:2]]
     places = SECRETS.get((*lower[:1],)) or SECRETS.get((*lower,))
-    if places is None:
-        return words
-    secret = {*places([word.lower() for word in words])}
-    return [REDACTED if at in secret else word for at, word in enumerate(words)]
+    return set() if places is None else {*places([word.lower() for word in words])}
+
+
+def without_secrets(words: Sequence[bytes]) -> Sequence[bytes]:
+    """The words of a request, with ``(redacted)`` in the place of each that is secret."""
+    if secret := secret_places(words):
+        return [REDACTED if at in secret else word for at, word in enumerate(words)]
+    return words
 
 
 def tells_secret(words: Sequence[bytes]) -> bool:

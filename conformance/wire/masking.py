@@ -1,15 +1,17 @@
 """Which bytes of what clients say are secrets, and what stands in their place.
 
-To hide the secrets of another command, add a row to ``SECRET``.
+``miniredis.redaction`` says which words of a command are secret.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 from urllib.parse import quote
+
+from miniredis.redaction import secret_places
 
 from .connections import reply_end
 
@@ -28,48 +30,14 @@ class Span(NamedTuple):
     word: bytes
 
 
-def everything(words: Sequence[bytes]) -> Iterable[int]:
-    """All that follows the name."""
-    return range(1, len(words))
-
-
-def after_auth(words: Sequence[bytes]) -> Iterable[int]:
-    """The user and the password that follow the word AUTH."""
-    begins = [at for at, word in enumerate(words) if word.upper() in {b"AUTH", b"AUTH2"}]
-    return range(begins[0] + 1, min(begins[0] + 3, len(words))) if begins else ()
-
-
-def settings(words: Sequence[bytes]) -> Iterable[int]:
-    """The values of the directives that are passwords."""
-    return [at + 1 for at, word in enumerate(words[:-1]) if word.lower() in PASSWORDS]
-
-
-def rights(words: Sequence[bytes]) -> Iterable[int]:
-    """The passwords among the rights of a user, and what they are hashed to."""
-    return [at for at, word in enumerate(words) if word[:1] in {b">", b"<", b"#", b"!"}]
-
-
-PASSWORDS: Final = {b"requirepass", b"masterauth", b"tls-key-file-pass", b"tls-client-key-file-pass"}
-
-SECRET: Final[Mapping[bytes, Callable[[Sequence[bytes]], Iterable[int]]]] = {
-    b"AUTH": everything,
-    b"HELLO": after_auth,
-    b"MIGRATE": after_auth,
-    b"CONFIG": settings,
-    b"ACL": rights,
-}
-"""The numbers of the words that are secret, by the name of the command."""
-
-
 def secret_spans(stream: bytes) -> Iterator[Span]:
     """The secrets in all that one client said, requests and inline commands, whole or not."""
     at = 0
     while at < len(stream):
         end = frame_end(stream, at)
         spans = list(words_of(stream, at, end))
-        hide = SECRET.get(spans[0].word.upper()) if spans else None
-        if hide is not None:
-            yield from (spans[number] for number in hide([span.word for span in spans]))
+        secret = secret_places([span.word for span in spans])
+        yield from (span for number, span in enumerate(spans) if number in secret)
         at = end
 
 

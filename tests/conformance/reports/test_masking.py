@@ -24,7 +24,11 @@ def whole(stream: bytes, secret: str | None = None) -> bytes:
         (("auth", "me", "sesame"), ("auth", "***", "***")),
         (("HELLO", "3", "AUTH", "me", "sesame"), ("HELLO", "3", "AUTH", "***", "***")),
         (("CONFIG", "SET", "requirepass", "sesame"), ("CONFIG", "SET", "requirepass", "***")),
-        (("ACL", "SETUSER", "me", ">sesame"), ("ACL", "SETUSER", "me", "***")),
+        (
+            ("CONFIG", "SET", "appendonly", "no", "tls-key-file-pass", "sesame"),
+            ("CONFIG", "SET", "appendonly", "no", "tls-key-file-pass", "***"),
+        ),
+        (("ACL", "SETUSER", "me", ">sesame"), ("ACL", "SETUSER", "***", "***")),
         (("SET", "AUTH", "sesame"), ("SET", "AUTH", "sesame")),
     ],
 )
