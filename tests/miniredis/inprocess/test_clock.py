@@ -18,7 +18,6 @@ import miniredis
 from conformance.wire import RawConnection
 from miniredis.engine import Instant
 from miniredis.persistence.disk import File
-from miniredis.ticks.tick_runner import TickRunner
 from tests.waiting import until
 
 BEGINNING = Instant(wall=1_700_000_000_000_000, monotonic=5_000_000)
@@ -254,17 +253,17 @@ def test_an_unknown_clock_is_refused() -> None:
 
 
 def test_an_idle_server_with_a_held_clock_runs_no_ticks(
-    client: RawConnection, monkeypatch: pytest.MonkeyPatch
+    server: miniredis.EmbeddedServer, client: RawConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.command("SET", "k", "v", "PX", "1")
     ticks: list[object] = []
-    end_tick = TickRunner.end_tick
+    end_tick = server._runner.end_tick
 
-    def counted(runner: TickRunner, now: Instant) -> None:
+    def counted(now: Instant) -> None:
         ticks.append(now)
-        end_tick(runner, now)
+        end_tick(now)
 
-    monkeypatch.setattr(TickRunner, "end_tick", counted)
+    monkeypatch.setattr(server._runner, "end_tick", counted)
     assert client.command("PING") == b"+PONG\r\n"
     assert len(ticks) == 1
     assert client.command("EXISTS", "k") == b":1\r\n"

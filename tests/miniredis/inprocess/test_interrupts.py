@@ -18,7 +18,6 @@ import pytest
 import miniredis
 from conformance.wire import RawConnection
 from miniredis.ticks.shared_ticks import TickRequest
-from miniredis.ticks.tick_runner import TickRunner
 
 from ...cases import exhaustive
 from ...waiting import PATIENCE
@@ -256,7 +255,7 @@ def test_an_interrupt_at_any_call_of_a_command_keeps_the_lock_from_nobody(way: s
         }[way]
 
         def is_free() -> bool:
-            has_lock = runner.lock.acquire(timeout=1)
+            has_lock = runner.lock.acquire(timeout=PATIENCE)
             if has_lock:
                 runner.lock.release()
             return has_lock
@@ -302,8 +301,8 @@ def test_a_server_that_fails_while_it_stops_ends_its_thread_and_gives_up_its_dir
 
     with monkeypatch.context() as patch:
         patch.setattr(threading, "excepthook", told.append)
-        patch.setattr(TickRunner, "disconnect", fail)
         with miniredis.start(dir=tmp_path) as server:
+            patch.setattr(server._runner, "disconnect", fail)
             client = server.client()
             assert client.ping()
         server._thread.join(PATIENCE)

@@ -188,12 +188,12 @@ def test_a_server_that_cannot_write_the_first_base_when_it_stops_closes_all_and_
     server = TurnedOn(disk, Slow)
     server.ask("CONFIG", "SET", "appendfsync", "everysec")
     server.push()
-    assert set(threading.enumerate()) > threads
+    assert set(threading.enumerate()) - threads
     disk.plan = failing_once(operation, 1)
     with pytest.raises(OSError, match="No space left"):
         server.journal.close()
     assert not disk.open_files
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
 
 
 # On both servers
