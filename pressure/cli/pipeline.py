@@ -83,6 +83,11 @@ ARGUMENTS: Final[Arguments] = {
         "help": "Spark's output mode, for transforms that aggregate; default: append",
     },
     "--rows": {"metavar": "N", "type": positive_number, "help": "how many rows a batch has at most"},
+    "--on-server-rollback": {
+        "choices": ("fail", "resume"),
+        "help": "what to do when Redis has lost its last changes, as after a power loss: end with an error "
+        "that says which, or go on with a warning; default: fail",
+    },
     "--timeout": {
         "metavar": "SECONDS",
         "type": seconds,
@@ -189,6 +194,7 @@ def _common(call: Call, name: str, kind: str) -> dict[str, str]:
         "url": url_of(call),
         "prefix": getattr(call.arguments, "prefix", None),
         "timeout": call.arguments.timeout,
+        "onServerRollback": call.arguments.on_server_rollback,
     }
     return {option: str(value) for option, value in given.items() if value is not None}
 

@@ -267,15 +267,18 @@ def test_the_command_passes_on_what_spark_and_the_queues_are_to_do(
     notes = fake(Query(0))
     line = (
         "pipeline --from a --to b --checkpoint c --format json --schema x --malformed keep --dead d "
-        "--partitions 3 --key n --output-mode update --conf spark.executor.memory=2g --verbose"
+        "--partitions 3 --key n --output-mode update --conf spark.executor.memory=2g --verbose "
+        "--on-server-rollback resume"
     )
     assert main(line.split()) == 0
     _, settings, plan, _ = notes
     assert settings == {"spark__executor__memory": "2g"}
     assert plan.source == {
         "queue": "a", "kind": "pressure", "format": "json", "schema": "x", "dead": "d", "partitions": "3",
+        "onServerRollback": "resume",
     }  # fmt: skip
-    assert (plan.target, plan.mode) == ({"queue": "b", "kind": "pressure", "key": "n"}, "update")
+    target = {"queue": "b", "kind": "pressure", "key": "n", "onServerRollback": "resume"}
+    assert (plan.target, plan.mode) == (target, "update")
 
 
 def test_a_setting_of_spark_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,10 @@ is killed. Without that pause Redis may lose what was acknowledged last, and no 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +35,7 @@ class One:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
+        self._files = folder / "appendonlydir"
         self.port = free_port()
         self._words = [
             str(find_real_redis()), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(folder),
@@ -54,6 +56,18 @@ class One:
         with redis.Redis(port=self.port, socket_timeout=5) as client, suppress(redis.RedisError):
             return client.execute_command(*words)
         return None
+
+    def noted(self) -> dict[Path, int]:
+        """The files that have what it knows now, and their sizes. A file gets longer only at its end."""
+        return {each: each.stat().st_size for each in self._files.iterdir()}
+
+    def go_back(self, noted: Mapping[Path, int]) -> bool:
+        """Has the server, which was killed, forget what came after this; False if it has other files now."""
+        if {*self._files.iterdir()} != noted.keys():
+            return False
+        for each, size in noted.items():
+            os.truncate(each, size)
+        return True
 
     def kill(self) -> None:
         """Kills it."""
@@ -86,14 +100,23 @@ class Servers:
         """Where the master is."""
         return Address(f"redis://127.0.0.1:{self.master.port}/0", "a server of this run")
 
-    def restart(self) -> None:
-        """Kills the master, and starts it again with what its file has."""
+    def restart(self, noted: Mapping[Path, int] | None = None) -> bool:
+        """Kills the master, and starts it again with what its file has.
+
+        Args:
+            noted: what it is to have (``One.noted``); None for all that it knows.
+
+        Returns:
+            Whether it has gone back.
+        """
         self.master.kill()
+        back = noted is not None and self.master.go_back(noted)
         self.master.start()
         eventually(
             lambda: (self.replica.ask("INFO", "replication") or {}).get("master_link_status") == "up",
             "does the replica follow again",
         )
+        return back
 
     def fail_over(self, moved: Callable[[Address], None]) -> None:
         """Kills the master, and has the replica take its place; the old one follows it.

@@ -1,7 +1,9 @@
 """``python -m tests.tools.chaos.spark``: kills all that moves rows through Spark, and judges what came of it.
 
 ``pressure pipeline`` copies a queue into another while numbered rows are put. Every row that was put has to come out
-once, and in the order in which it was put: in the target, or in the queue for rows that are not in the format.
+once, and in the order in which it was put: in the target, or in the queue for rows that are not in the format. A server
+that is rolled back by a second takes with it what was put in that second. Rows that were in flight at that moment may be
+lost or come twice, and the pipeline has to say so.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m tests.tools.chaos.spark",
         description="Copies rows from queue to queue with Spark, kills and freezes its driver, its workers, its executors and "
-        "the server, and has connections hang; then says whether a row was lost, or came twice.",
+        "the server, rolls the server back, and has connections hang; then says whether a row was lost, or came twice.",
         epilog="Exit status: 0 all is well, 1 something is not.",
     )
     for name, type_, default, text in (
@@ -54,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{len(run.feed.put):,} rows were put, and perhaps {len(run.feed.unknown):,} more", flush=True)
     for title, counts in (("blows", run.blows), ("ends of the pipeline", run.pipeline.ends)):
         print(f"{title}: {', '.join(f'{count} of {what}' for what, count in sorted(counts.items()))}")
+    print(f"by rollbacks of the server: {run.by_rollbacks}")
     print("\n".join(f"WRONG: {each}" for each in wrong) or "no row was lost, doubled or out of order")
     return 1 if wrong else 0
 

@@ -35,6 +35,7 @@ class Feed(threading.Thread):
     Attributes:
         put: the numbers of those that are in the queue.
         unknown: those of which nothing is known.
+        quiet: held by it while it puts rows, and by who wants none to be put.
     """
 
     def __init__(self, url: str, name: str, rate: float) -> None:
@@ -42,6 +43,7 @@ class Feed(threading.Thread):
         self._queue = Queue(name, url=url)
         self.put: list[int] = []
         self.unknown: set[int] = set()
+        self.quiet = threading.Lock()
         self._rate, self._over = rate, threading.Event()
 
     def run(self) -> None:
@@ -49,13 +51,22 @@ class Feed(threading.Thread):
         with self._queue as queue:
             while not self._over.wait(together / self._rate):
                 numbers = range(number, number + together)
-                try:
-                    queue.put_many([row(each) for each in numbers])
-                except PressureError:
-                    self.unknown |= set(numbers)
-                else:
-                    self.put += numbers
+                with self.quiet:
+                    self._put(queue, numbers)
                 number = numbers.stop
+
+    def _put(self, queue: Queue, numbers: range) -> None:
+        try:
+            queue.put_many([row(each) for each in numbers])
+        except PressureError:
+            self.unknown |= set(numbers)
+        else:
+            self.put += numbers
+
+    def forget(self, count: int) -> None:
+        """All but the first ``count`` rows that were put are in doubt: the server has gone back."""
+        self.unknown |= set(self.put[count:])
+        del self.put[count:]
 
     def stop(self) -> None:
         self._over.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -20,6 +21,8 @@ class Pipeline:
 
     Attributes:
         ends: how often it ended, by how.
+        rollbacks: what it said of a server that has gone back.
+        lost: how many rows the batches had, by their range, that it said the server has lost.
     """
 
     def __init__(self, folder: Path, words: Sequence[str]) -> None:
@@ -30,12 +33,13 @@ class Pipeline:
         ]  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
         self.ends: Counter[str] = Counter()
+        self.rollbacks: list[str] = []
+        self.lost: dict[tuple[int, int], int] = {}
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
-        """Starts it, after a look at how it ended before."""
-        if self.process is not None:
-            self.kill()
-            self.ends[self._how()] += 1
+        """Starts it, after a look at how it ended before; after a rollback it is to go on nevertheless."""
+        if self.look():
+            more = *more, "--on-server-rollback", "resume"
         with (self._folder / "said").open("wb") as said:
             self.process = subprocess.Popen(
                 [*self._words, *more],
@@ -46,12 +50,30 @@ class Pipeline:
             )
         return self.process
 
-    def _how(self) -> str:
+    def look(self) -> bool:
+        """Ends it, and notes how it ended; returns whether it was because the server has gone back."""
+        if self.process is None:
+            return False
+        self.kill()
+        text = (self._folder / "said").read_text(errors="replace").strip()
+        last = text.rpartition("\n")[2]
+        self.ends[self._how(last)] += 1
+        self.rollbacks += (found := re.findall(r"the server has gone back.*", text))
+        for first, after in re.findall(r"it has lost the batches (\d+) to (\d+)", " ".join(found)):
+            batches = int(first), int(after)
+            self.lost[batches] = self._row_after(batches[1]) - self._row_after(batches[0] - 1)
+        return self.process.returncode > 0 and "the server has gone back" in last
+
+    def _how(self, last: str) -> str:
         assert self.process is not None
         if self.process.returncode < 0:
             return "killed"
-        said = (self._folder / "said").read_text(errors="replace").strip().splitlines()
-        return f"{self.process.returncode}: {re.sub('[0-9]+', 'N', said[-1] if said else '')[:150]}"
+        return f"{self.process.returncode}: {re.sub('[0-9]+', 'N', last)[:150]}"
+
+    def _row_after(self, batch: int) -> int:
+        """The number of the row after the last one of a batch, in Spark's checkpoint."""
+        file = self._folder / "checkpoint" / "offsets" / str(batch)
+        return int(json.loads(file.read_text().splitlines()[-1])["row"]) if batch >= 0 else 0
 
     @property
     def is_running(self) -> bool:
