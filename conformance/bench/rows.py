@@ -25,6 +25,7 @@ from .inprocess import in_process_async_rates, in_process_rates
 from .kinds import PATTERNS, by_hand
 from .lists import NEAR_ENDS, growth
 from .memory import blocked_clients, elements, idle_connections, memory_per, strings
+from .microbatches import beside_nothing
 from .model import Row, Target
 from .queues import (
     beside_bare,
@@ -375,6 +376,10 @@ def spark_rows() -> Iterator[Row]:
     yield Row(
         "spark-json", "spark", "read JSON of 100 bytes, 1,000,000 rows, redis-server", "rows/s",
         "the same as bytes", Target(0.5), json_beside_bytes(1_000_000),
+    )  # fmt: skip
+    yield Row(
+        "spark-batch", "spark", "a micro-batch of 1,000 rows from queue to queue, redis-server", "ms",
+        "a source and a sink that do nothing", at_most(1.1), beside_nothing(1_000),
     )  # fmt: skip
     for name, job in JOBS.items():
         yield Row(
