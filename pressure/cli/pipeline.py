@@ -154,8 +154,7 @@ def _run(call: Call, plan: Plan, settings: dict[str, str]) -> None:
         ):
             rows += batch.rows
             _say(options, f"batch {batch.number}: {batch.rows:,} rows, {batch.rate:,.0f}/s")
-        finishing.finish(query, url_of(call), lease=given.lease)
-        left = finishing.leave(given)  # finish does not know the queue of a query that had no batch
+        left = finishing.finish(query, url_of(call), lease=given.lease, options=plan.source)
         _say(options, f"{rows} rows done" + (f", {left} are claimed for the next run" if left else ""))
     finally:
         spark.stop()

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from pressure.spark.options import Options
+from pressure.spark.options import Options, options_of
 from pressure.spark.source import Source, offsets_in
 
 
-def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
+def finish(
+    query: Any,
+    url: str | None = None,
+    *,
+    lease: float = 10.0,
+    options: Mapping[str, object] | None = None,
+) -> int:
     """Stop a query, acknowledge the last batch that it completed, and let others use its queues.
 
     Args:
@@ -19,12 +26,12 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
         url: The URL of the Redis; None for the environment variables.
         lease: The query's option ``lease``, in seconds. The query may own its queues for this long after it
             has ended.
-
-    A query that has completed no batch does not say which queues it reads: nothing is done for it.
+        options: The options with which the query reads. A query that has completed no batch since it started
+            does not say which queues it reads: without these options nothing is done for it.
 
     Returns:
         How many rows are still claimed, because their batch was not completed. The next run with the same
-        checkpoint reads them. 0 for a query that has completed no batch, whatever it has claimed.
+        checkpoint reads them.
 
     Raises:
         QueueInUseError: Another query reads one of the queues.
@@ -35,7 +42,11 @@ def finish(query: Any, url: str | None = None, *, lease: float = 10.0) -> int:
     progress = query.lastProgress
     sources = progress["sources"] if progress else []
     offsets = [offset for each in sources for offset in offsets_in(_offset(each["endOffset"])).values()]
-    return sum(_finish(offset, url, lease) for offset in offsets)
+    if offsets or options is None:
+        return sum(_finish(offset, url, lease) for offset in offsets)
+    told = {"lease": lease, **({} if url is None else {"url": url}), **options}
+    given = options_of({name: str(value) for name, value in told.items()})
+    return sum(_leave(each) for each in given.each)
 
 
 def lag(query: Any) -> dict[str, int]:
@@ -74,7 +85,7 @@ def _finish(offset: dict[str, Any], url: str | None, lease: float) -> int:
         source.release()
 
 
-def leave(options: Options) -> int:
+def _leave(options: Options) -> int:
     """Let others read a queue whose query has ended. Returns how many rows are claimed for the next run."""
     source = Source(options)
     try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
 
 from pressure.spark import RowsGoneError, finish
 from pressure.spark.source import Source
@@ -56,8 +57,21 @@ def test_finish_leaves_rows_of_an_uncommitted_batch_claimed(place: Place) -> Non
     source.release()
 
 
-def test_finish_of_a_query_without_batches_acknowledges_nothing(place: Place) -> None:
+def test_finish_of_a_query_without_batches_is_told_which_queues_it_reads(
+    place: Place, raw: redis.Redis
+) -> None:
+    place.put(*some(0, 30))
+    claimed(place, 5)
     assert finish(Query(), place.url) == 0
+    options = {"queue": place.name, "kind": place.kind}
+    assert finish(Query(), place.url, options=options) == 5
+    assert raw.keys(f"*:owner:*{place.name}") == []
+    source = Source(place.options())
+    source.acknowledge(5)
+    source.release()
+    assert finish(Query(), place.url, options=options) == 0
+    if place.kind == "pressure":  # the role is given back, too
+        assert place.queue.get_nowait() == b"row 5"
 
 
 def test_finish_refuses_an_offset_of_another_stream(place: Place) -> None:

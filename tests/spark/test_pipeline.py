@@ -213,15 +213,15 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query], list[Any]]:
             notes.append(settings)
             return Table([])
 
-        def finish(_: Any, url: str, *, lease: float) -> int:
+        def finish(_: Any, url: str, *, lease: float, options: dict[str, str]) -> int:
             notes.append(url)
-            return 0
+            assert options["queue"] == "a"
+            return 2
 
         monkeypatch.setattr(pipeline, "started", start)
         monkeypatch.setattr(pipeline, "check", lambda _: None)
         monkeypatch.setattr(sessions, "session", session)
         monkeypatch.setattr("pressure.spark.finishing.finish", finish)
-        monkeypatch.setattr("pressure.spark.finishing.leave", lambda _: 2)
         return notes
 
     return use
