@@ -23,6 +23,7 @@ from .values import Converter, lua_size
 __all__ = ["Callbacks", "digest"]
 
 log = logging.getLogger("miniredis.scripts")
+log.addHandler(logging.NullHandler())  # without any handler, Python would print warnings of scripts to stderr
 
 NO_MEMORY: Final = 3
 """A kind of result besides ``STATUS`` and ``ERROR``: the command was not run, or its reply is too large."""
@@ -81,7 +82,7 @@ class Callbacks:
         """The callbacks and a few values, by their names in Lua."""
         functions: dict[bytes, Callable[..., Any]] = {
             b"sha1hex": digest,
-            b"log": lambda level, text: log.log(LEVELS[level], "%s", text.decode("utf-8", "replace")),
+            b"log": self._log,
             b"set_resp": self._set_resp,
             b"acl_check": lambda *words: self._caller.is_allowed([w for w in words if w is not None]),
             b"count_error": self._caller.count_error,
@@ -110,6 +111,10 @@ class Callbacks:
             b"valkey": self._caller.valkey.encode(),
             b"valkey_number": as_number(self._caller.valkey or "0.0.0"),
         }
+
+    def _log(self, level: int, text: bytes) -> None:
+        if self._caller.logs(level):
+            log.log(LEVELS[level], "%s", text.decode("utf-8", "replace"))
 
     def _contained(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wraps a function: returns None where it raises, or where Lua has no room for its result."""

@@ -50,7 +50,10 @@ from .words import (
     shutdown_options,
 )
 
-__all__ = ["ALIASES", "DIRECTIVES", "Directive", "Directives", "Value"]
+__all__ = ["ALIASES", "DIRECTIVES", "LOG_LEVELS", "Directive", "Directives", "Value"]
+
+LOG_LEVELS: Final = ("debug", "verbose", "notice", "warning")
+"""From the least to the most severe; scripts name them by their numbers."""
 
 
 class AnyPath(Protocol):
@@ -203,7 +206,7 @@ class Directives(TypedDict, total=False):
         Value, ignored("2097152", integer(1024, MAX32), "hidden")
     ]
     logfile: Annotated[Value, works("", text, "immutable command")]
-    loglevel: Annotated[Value, works("notice", one_of("debug", "verbose", "notice", "warning"))]
+    loglevel: Annotated[Value, works("notice", one_of(*LOG_LEVELS))]
     lua_enable_deprecated_api: Annotated[Value, ignored("no", switch, "hidden immutable")]
     masterauth: Annotated[Value, works("", whole_text, "secret")]
     masteruser: Annotated[Value, works("", text, "secret")]

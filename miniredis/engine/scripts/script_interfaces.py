@@ -82,6 +82,9 @@ class Caller(Protocol):
     def is_allowed(self, args: list[bytes]) -> bool | None:
         """Whether the script's user may run a command; None if there is no such command."""
 
+    def logs(self, level: int) -> bool:
+        """Whether the server's ``loglevel`` lets a message pass: 0 for debug, to 3 for warning."""
+
     def count_error(self, text: bytes) -> None:
         """Counts an error that is part of the script's reply."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from ..call import call, show
 from ..clients.client_flags import LIMITED
 from ..clients.session import Session
+from ..config.table import LOG_LEVELS
 from ..declarations.registry import Command, chosen
 from ..protocol.errors import CommandError
 from ..protocol.replies import Encoded, Reply, encode
@@ -343,6 +344,10 @@ class Scripts:
         if command is None:
             return None
         return client is None or self._engine.users.allows(client, command, args)
+
+    def logs(self, level: int) -> bool:
+        """Whether the directive ``loglevel`` lets a message of ``redis.log`` pass."""
+        return level >= LOG_LEVELS.index(self._engine.config["loglevel"])
 
     def count_error(self, text: bytes) -> None:
         """Counts an error that a script returns inside its reply."""

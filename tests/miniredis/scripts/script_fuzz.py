@@ -88,6 +88,9 @@ class AnyCaller:
     def is_allowed(self, args: list[bytes]) -> bool:
         return self._rng.random() < 0.5
 
+    def logs(self, level: int) -> bool:
+        return self._rng.random() < 0.5
+
     def count_error(self, text: bytes) -> None:
         """Does nothing."""
 

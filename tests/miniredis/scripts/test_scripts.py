@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
 import sys
 from typing import Any
 
@@ -88,11 +89,24 @@ def test_each_server_restores_libraries_that_the_other_dumped(
 
 def test_redis_log_writes_to_the_logger_of_scripts(caplog: pytest.LogCaptureFixture) -> None:
     with miniredis.start() as server, server.client() as client, caplog.at_level(logging.DEBUG):
-        client.eval("redis.log(redis.LOG_WARNING, 'careful', 1) redis.log(redis.LOG_DEBUG, '\\255')", 0)
+        for loglevel in ("notice", "debug"):
+            client.config_set("loglevel", loglevel)
+            client.eval("redis.log(redis.LOG_WARNING, 'careful', 1) redis.log(redis.LOG_DEBUG, '\\255')", 0)
     records = [
         (record.levelno, record.message) for record in caplog.records if record.name == "miniredis.scripts"
     ]
-    assert records == [(logging.WARNING, "careful 1"), (logging.DEBUG, "\ufffd")]
+    careful = (logging.WARNING, "careful 1")
+    assert records == [careful, careful, (logging.DEBUG, "\ufffd")]
+
+
+def test_a_warning_of_a_script_is_printed_only_where_the_program_asks_for_logs() -> None:
+    program = """
+import miniredis
+with miniredis.start() as server, server.client() as client:
+    client.eval("redis.log(redis.LOG_WARNING, 'careful')", 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_scripts_without_lupa_get_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
