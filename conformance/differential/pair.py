@@ -47,6 +47,12 @@ PATIENCE: Final = 5.0
 CALM: Final = 60.0
 """Seconds in which a real server has forgotten what large requests left behind."""
 
+FATAL: Final = {
+    **dict.fromkeys(("6.0", "6.2"), frozenset(("client", "kill", "id", "0"))),
+    "8.0": frozenset(("function", "flush", "async")),
+}
+"""Words that together end all clients, also the one that watches the server, or a Redis 8.0.2."""
+
 TELLING: Final = LISTENING | {"client|tracking"}
 """Commands by which clients come to hear of what others do."""
 
@@ -182,7 +188,9 @@ class Pair:
         return sent, None
 
     def _would_crash_redis(self, client: Client, step: Step) -> bool:
-        """CLIENT UNBLOCK of a client that CLIENT PAUSE holds up ends a Redis 7.0.15."""
+        """Also CLIENT UNBLOCK of a client that CLIENT PAUSE holds up ends a Redis 7.0.15."""
+        if FATAL.get(self.version, frozenset(".")) <= set(map(str.lower, step.words)):
+            return True
         commands = [step.command, *(client.queued if step.command == "exec" else [])]
         held_up = any(each.session.postponed is not None for each in self.clients)
         return held_up and "client|unblock" in commands

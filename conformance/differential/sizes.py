@@ -86,7 +86,10 @@ MOST_OF: Final = {
 }
 """Words of commands that take a real server seconds with more."""
 
-UNGROWN: Final = {"debug": "DEBUG SLEEP would sleep for long"}
+UNGROWN: Final = {
+    "debug": "DEBUG SLEEP would sleep for long",
+    "client|pause": "Valkey pauses all clients where there are too many words, also the one that ends it",
+}
 """Commands whose words stay as they are, each with the reason."""
 
 MENTIONS_CLIENT: Final = "<id:"

@@ -278,6 +278,17 @@ def filters_since_7_4() -> dict[bytes, Callable[[bytes], Filter]]:
     return {**FILTERS, b"MAXAGE": by_age}
 
 
+@instead_of(filters, "6.0-6.2")
+def filters_of_6() -> dict[bytes, Callable[[bytes], Filter]]:
+    return {**FILTERS, b"ID": by_any_number}
+
+
+def by_any_number(text: bytes) -> Filter:
+    """Clients of that number; all if it is 0."""
+    number = read_integer(text)
+    return lambda session: number in {0, session.id}
+
+
 def select(session: Session, *filters: Filter) -> list[Session]:
     """The connected clients that pass all filters, oldest first."""
     return [other for other in session.engine.sessions.values() if all(passes(other) for passes in filters)]

@@ -17,6 +17,7 @@ from .steps import STEP, Steps, strings
 
 __all__ = [
     "dump_expiring",
+    "dump_fields",
     "dump_hash",
     "dump_valkey",
     "load_expiring",
@@ -34,10 +35,19 @@ LONG: Final = 0xFE
 
 def dump_hash(values: HashValue) -> bytes:
     """A packed hash as a listpack, another one string by string."""
-    parts = [part for pair in values.fields.items() for part in pair]
-    if values.is_packed:
-        return bytes([HASH_LISTPACK]) + string(pack_strings(parts))
-    return bytes([HASH]) + length(len(values)) + b"".join(map(string, parts))
+    if not values.is_packed:
+        return dump_fields(values)
+    return bytes([HASH_LISTPACK]) + string(pack_strings(parts_of(values)))
+
+
+def dump_fields(values: HashValue) -> bytes:
+    """A hash string by string, which every version reads."""
+    return bytes([HASH]) + length(len(values)) + b"".join(map(string, parts_of(values)))
+
+
+def parts_of(values: HashValue) -> list[bytes]:
+    """The fields, each before its value."""
+    return [part for pair in values.fields.items() for part in pair]
 
 
 def load_hash(reader: Reader, packing: Packing) -> Steps[HashValue]:

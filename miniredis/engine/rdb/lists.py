@@ -9,7 +9,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..values.listpack_bulk import pack_strings
-from .kinds import QUICKLIST_2
+from .kinds import LIST, QUICKLIST_2
 from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 from .steps import Steps, strings
@@ -17,7 +17,15 @@ from .steps import Steps, strings
 if TYPE_CHECKING:
     from ..keyspace.keyspace import ListValue
 
-__all__ = ["dump_list", "load_list", "load_nodes", "load_ziplist", "load_ziplists", "parts_of_list"]
+__all__ = [
+    "dump_elements",
+    "dump_list",
+    "load_list",
+    "load_nodes",
+    "load_ziplist",
+    "load_ziplists",
+    "parts_of_list",
+]
 
 PLAIN: Final = 1
 PACKED: Final = 2
@@ -35,6 +43,11 @@ Count: TypeAlias = tuple[int, bool]
 def dump_list(values: ListValue) -> bytes:
     """A list, in nodes."""
     return b"".join(parts_of_list(values))
+
+
+def dump_elements(values: ListValue) -> bytes:
+    """A list element by element, which every version reads."""
+    return bytes([LIST]) + length(len(values)) + b"".join(map(string, values))
 
 
 def parts_of_list(values: ListValue) -> Iterator[bytes]:

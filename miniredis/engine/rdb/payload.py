@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..values.hashes import HashValue
 from ..values.packing import Packing
+from ..values.sorted_sets import SortedSet
+from ..values.streams import Stream
 from . import hashes, kinds, lists, modules, rqueues, sets, sorted_sets, streams
 from .crc64 import crc64
 from .reader import BadDataError, Reader
@@ -34,6 +38,14 @@ FOOTER: Final = 10
 
 DEFAULTS: Final = Packing()
 
+ELEMENT_BY_ELEMENT: Final[dict[type, Callable[[Any], bytes]]] = {
+    deque: lists.dump_elements,
+    HashValue: hashes.dump_fields,
+    SortedSet: sorted_sets.dump_scores,
+    Stream: streams.dump_old_stream,
+}
+"""How values are dumped for 6.x, where their usual form is newer. It packs what it has read by itself."""
+
 
 class BadPayloadError(Exception):
     """The version is too new, or the checksum is wrong."""
@@ -41,7 +53,8 @@ class BadPayloadError(Exception):
 
 def dump(value: Value, version: int = VERSION) -> bytes:
     """A value as a payload."""
-    return encode_payload(TYPES[type(value)].dump(value), version)
+    write = ELEMENT_BY_ELEMENT.get(type(value)) if version < VERSION else None
+    return encode_payload((write or TYPES[type(value)].dump)(value), version)
 
 
 def encode_payload(body: bytes, version: int = VERSION) -> bytes:
@@ -84,7 +97,7 @@ def check_seal(payload: bytes, newest: int = VERSION) -> None:
     version = int.from_bytes(payload[-FOOTER : -FOOTER + 2], "little")
     checksum = int.from_bytes(payload[-FOOTER + 2 :], "little")
     is_foreign = newest == OF_VALKEY and OF_REDIS < version < OF_VALKEY
-    if version > max(newest, VERSION) or is_foreign or crc64(payload[:-8]) != checksum:
+    if version > newest or is_foreign or crc64(payload[:-8]) != checksum:
         raise BadPayloadError
 
 
@@ -123,12 +136,15 @@ OF_7_4: Final[dict[int, Loader]] = {
 FILE_LOADERS: Final = OF_7_2
 """How each type is read in a file, also those of newer versions. RESTORE refuses them, as Redis 7.0 does."""
 
+OF_6: Final = {kind: load for kind, load in LOADERS.items() if kind <= kinds.STREAM}
+
 OF_REDIS: Final = 11
 """The last version of the format that Redis and Valkey have in common."""
 
 OF_VALKEY: Final = 80
 
 FORMATS: Final = {
+    VERSION - 1: OF_6,
     OF_REDIS: OF_7_2,
     12: OF_7_4,
     OF_VALKEY: {**OF_7_2, kinds.VALKEY_HASH: hashes.load_valkey},
@@ -137,5 +153,5 @@ FORMATS: Final = {
 
 
 def file_loaders(newest: int) -> dict[int, Loader]:
-    """How each type is read in a file where the newest version of the format is that one."""
-    return FORMATS.get(newest, FILE_LOADERS)
+    """How each type is read in a file where the newest version of the format is that one; 6.x reads 7.0's."""
+    return FORMATS.get(max(newest, VERSION), FILE_LOADERS)

@@ -19,18 +19,30 @@ from .packed import read_listpack, read_ziplist
 from .reader import BadDataError, Reader, length, string
 from .steps import STEP, Steps
 
-__all__ = ["dump_sorted_set", "load_listpack", "load_with_doubles", "load_with_texts", "load_ziplist"]
+__all__ = [
+    "dump_scores",
+    "dump_sorted_set",
+    "load_listpack",
+    "load_with_doubles",
+    "load_with_texts",
+    "load_ziplist",
+]
 
 NOT_NUMBERS: Final = {253: math.nan, 254: math.inf, 255: -math.inf}
 """What stands in place of the length of a score's text."""
 
 
 def dump_sorted_set(values: SortedSet) -> bytes:
-    """A packed one as a listpack, lowest first; another one as Redis writes its skip list, highest first."""
-    if values.is_packed:
-        members = [member for _, member in values]
-        packed = body(members, [packed_score(score) for score, _ in values])
-        return bytes([SORTED_SET_LISTPACK]) + string(framed(packed, 2 * len(members)))
+    """A packed one as a listpack, lowest first."""
+    if not values.is_packed:
+        return dump_scores(values)
+    members = [member for _, member in values]
+    packed = body(members, [packed_score(score) for score, _ in values])
+    return bytes([SORTED_SET_LISTPACK]) + string(framed(packed, 2 * len(members)))
+
+
+def dump_scores(values: SortedSet) -> bytes:
+    """Member by member, highest first, as Redis writes its skip list; every version reads this."""
     entries = (string(member) + struct.pack("<d", score) for score, member in reversed(values))
     return bytes([SORTED_SET_2]) + length(len(values)) + b"".join(entries)
 

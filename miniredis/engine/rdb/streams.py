@@ -6,6 +6,7 @@ write when a consumer was last given something, which Redis 7.0 does not know.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
@@ -15,12 +16,12 @@ from ..values.listpack import pack, pack_element, pack_integer
 from ..values.stream_nodes import DELETED, SAME_FIELDS, SEQUENCE, StreamNode, wrapped
 from ..values.stream_progress import entries_up_to
 from ..values.streams import Stream, is_ordered
-from .kinds import STREAM_2
+from .kinds import STREAM, STREAM_2
 from .packed import read_listpack
 from .reader import BadDataError, Reader, length, string
 from .steps import Steps
 
-__all__ = ["dump_stream", "load_newer_stream", "load_old_stream", "load_stream"]
+__all__ = ["dump_old_stream", "dump_stream", "load_newer_stream", "load_old_stream", "load_stream"]
 
 ID_BYTES: Final = 16
 UNKNOWN: Final = SEQUENCE
@@ -35,15 +36,30 @@ FEWEST: Final = 3
 
 def dump_stream(stream: Stream) -> bytes:
     """A stream as Redis 7.0 writes it."""
+    newer = two(stream.first) + two(stream.max_deleted) + length(stream.added & SEQUENCE)
+    return bytes([STREAM_2]) + content(stream, newer, entries_read)
+
+
+def dump_old_stream(stream: Stream) -> bytes:
+    """A stream as Redis 6.x writes it, which counts neither what was added nor what groups have read."""
+    return bytes([STREAM]) + content(stream, b"", lambda _: b"")
+
+
+def content(stream: Stream, newer: bytes, count: Callable[[ConsumerGroup], bytes]) -> bytes:
+    """The nodes, what the stream knows of itself, and its groups, each with its count."""
     nodes = [
         string(node.master.to_bytes(ID_BYTES)) + string(pack(node_elements(node))) for node in stream.nodes
     ]
-    known = [two(number) for number in (stream.last, stream.first, stream.max_deleted)]
     groups = [
-        string(name) + two(group.last) + dump_group(group) for name, group in sorted(stream.groups.items())
+        string(name) + two(group.last) + count(group) + dump_group(group)
+        for name, group in sorted(stream.groups.items())
     ]
-    parts = [length(len(nodes)), *nodes, length(len(stream)), *known, length(stream.added & SEQUENCE)]
-    return bytes([STREAM_2]) + b"".join([*parts, length(len(groups)), *groups])
+    parts = [length(len(nodes)), *nodes, length(len(stream)), two(stream.last), newer]
+    return b"".join([*parts, length(len(groups)), *groups])
+
+
+def entries_read(group: ConsumerGroup) -> bytes:
+    return length(UNKNOWN if group.entries_read is None else group.entries_read & SEQUENCE)
 
 
 def two(number: int) -> bytes:
@@ -62,9 +78,8 @@ def node_elements(node: StreamNode) -> list[bytes]:
 
 
 def dump_group(group: ConsumerGroup) -> bytes:
-    """A group without its name and its last id."""
-    parts = [length(UNKNOWN if group.entries_read is None else group.entries_read & SEQUENCE)]
-    parts.append(length(len(group.pending)))
+    """What is pending in a group, and its consumers."""
+    parts = [length(len(group.pending))]
     for number, delivery in group.pending.walk():
         parts += [number.to_bytes(ID_BYTES), milliseconds(delivery.time), length(delivery.count & SEQUENCE)]
     parts.append(length(len(group.consumers)))

@@ -29,6 +29,13 @@ REFUSALS: Final = {
 """What is said instead of a syntax error."""
 
 
+UNMARKED: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
+"""Words that 6.0 does not have although the declaration does not say so, as that of 7.0 does not."""
+
+LATE: Final = frozenset((b"georadius", b"georadius_ro", *UNMARKED))
+"""Commands that look at their options last."""
+
+
 def tokens(arguments: Sequence[Argument]) -> Iterator[bytes]:
     """The words that stand for or before arguments."""
     for each in arguments:
@@ -59,13 +66,17 @@ def first_option(command: Command, arguments: Sequence[Argument]) -> int:
 def without_newer(command: Command, version: Version) -> Handler | None:
     """The command's function as it is in a version; None if it got no arguments since."""
     arguments = parse(command.docs.syntax)
-    unknown = set(newer(arguments, version))
+    unknown = {*newer(arguments, version), *(UNMARKED.get(command.name, ()) if version.name == "6.0" else ())}
     handler, first = command.handler, first_option(command, arguments)
     if not unknown or handler is None:
         return None
     known = set(tokens(arguments))
     refusal = REFUSALS.get((version.name, command.name), SYNTAX)
     are_first = "multiple" in arguments[-1].flags  # then words behind the options may be anything
+
+    def without_words(session: Session, args: list[bytes]) -> Reply:
+        rest = [b"" if word.upper() in unknown else word for word in args[first:]]
+        return handler(session, [*args[:first], *rest])
 
     def older(session: Session, args: list[bytes]) -> Reply:
         if len(args) <= first:
@@ -77,7 +88,7 @@ def without_newer(command: Command, version: Version) -> Handler | None:
                 break
         return handler(session, args)
 
-    return older
+    return without_words if command.name in LATE else older
 
 
 for version in versions_in(OLD):

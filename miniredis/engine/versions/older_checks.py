@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..commands.expiry import too_far
-from ..commands.streams.pending import MOST_CLAIMED
+from ..commands.streams.pending import MOST_ALLOCATED
 from ..commands.strings.strings import increment
 from ..declarations.registry import (
     Handler,
@@ -23,7 +23,7 @@ from ..protocol.errors import CommandError
 from ..scripts import script_errors
 from ..values.entry_ranges import read_members, read_scores
 from ..values.stream_nodes import wrapped
-from .variants import OLD, always, reworded
+from .variants import OLD, always, reworded, without_more_words
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -144,11 +144,13 @@ wrap_in_versions("6.0", "xrange xrevrange", partial(with_closed_bounds, first=2)
 wrap_in_versions("6.0", "xpending", partial(with_closed_bounds, first=3, count_at=5))
 
 
-def if_there(handler: Handler, kind: object, nothing: object) -> Handler:
+def if_there(handler: Handler, kind: object, nothing: object = None, error: bytes = b"") -> Handler:
     """A command that looks at its key before it looks at the rest of its request."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
         if session.db.lookup_read(args[1], kind) is None:  # type: ignore[call-overload]
+            if error:
+                raise CommandError(error)
             return nothing  # type: ignore[return-value]
         return handler(session, args)
 
@@ -156,6 +158,8 @@ def if_there(handler: Handler, kind: object, nothing: object) -> Handler:
 
 
 wrap_in_versions("6.0", "xtrim", partial(if_there, kind=STREAM, nothing=0))
+wrap_in_versions(OLD, "xsetid", partial(if_there, kind=STREAM, error=errors.NO_SUCH_KEY))
+wrap_in_versions(OLD, "bitcount", partial(without_more_words, most=4))
 wrap_in_versions(OLD, "bitcount", partial(if_there, kind=STRING, nothing=0))
 for name in ("georadius", "georadius_ro", "georadiusbymember", "georadiusbymember_ro"):
     wrap_in_versions("6.0", name, partial(if_there, kind=SORTED_SET, nothing=[]))
@@ -172,6 +176,7 @@ def bitpos_of_nothing(handler: Handler) -> Handler:
     return run
 
 
+wrap_in_versions(OLD, "bitpos", partial(without_more_words, most=5))
 wrap_in_versions(OLD, "bitpos", bitpos_of_nothing)
 
 
@@ -206,9 +211,9 @@ def with_any_batch(handler: Handler) -> Handler:
 
     def run(session: Session, args: list[bytes]) -> Reply:
         counts = [at for at in range(7, len(args)) if args[at - 1].upper() == b"COUNT"]
-        large = [at for at in counts if (parse_integer(args[at]) or 0) > MOST_CLAIMED]
+        large = [at for at in counts if (parse_integer(args[at]) or 0) > MOST_ALLOCATED]
         return handler(
-            session, [b"%d" % MOST_CLAIMED if at in large else word for at, word in enumerate(args)]
+            session, [b"%d" % MOST_ALLOCATED if at in large else word for at, word in enumerate(args)]
         )
 
     return run

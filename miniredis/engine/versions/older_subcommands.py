@@ -18,6 +18,7 @@ from ..declarations.registry import (
     Handler,
     chosen,
     in_versions,
+    instead_of,
     variant,
     wrap_in_versions,
 )
@@ -54,6 +55,15 @@ ARITIES_OF: Final = {
 }
 
 
+def xinfo_without_key(subcommand: bytes) -> bytes:
+    return old_unknown_subcommand(b"xinfo", subcommand)
+
+
+@instead_of(xinfo_without_key, "6.0")
+def xinfo_without_key_of_6_0(subcommand: bytes) -> bytes:  # noqa: ARG001
+    return errors.SYNTAX + b", try 'XINFO HELP'"
+
+
 def refused_part(session: Session, args: list[bytes]) -> Reply:
     """A subcommand that there is not: its command refuses it when it runs, also in a transaction."""
     command = args[0].lower()
@@ -63,7 +73,9 @@ def refused_part(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if command == b"xgroup" and len(args) > 3 and session.db.lookup_write(args[2], STREAM) is None:
         raise CommandError(errors.XGROUP_NO_KEY)
-    if command == b"xinfo" and len(args) > 2 and session.db.lookup_read(args[2], STREAM) is None:
+    if command == b"xinfo" and len(args) == 2:
+        raise CommandError(chosen(session.engine.version, xinfo_without_key)(args[1]))
+    if command == b"xinfo" and session.db.lookup_read(args[2], STREAM) is None:
         raise CommandError(errors.NO_SUCH_KEY)
     raise CommandError(chosen(session.engine.version, errors.unknown_subcommand)(command, args[1]))
 
@@ -86,8 +98,9 @@ def counting_words(handler: Handler, arity: int) -> Handler:
 
 @in_versions(OLD, "command|info")
 def named_commands(session: Session, args: list[bytes]) -> Reply:
-    """COMMAND INFO, which without a name describes none."""
-    return command_info(session, args) if len(args) > 2 else []
+    """COMMAND INFO, which describes no subcommands, and without a name nothing."""
+    shown = [b"" if b"|" in word else word for word in args]
+    return command_info(session, shown) if len(args) > 2 else []
 
 
 @in_versions(OLD, "slowlog|get")
@@ -139,10 +152,10 @@ def with_key_first(handler: Handler, sizes: range, *, needs_group: bool) -> Hand
     """A subcommand of XGROUP, which looks at the key and the group before it counts its words."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        stream: Any = session.db.lookup_write(args[2], STREAM)
         makes = len(args) == 6 and args[1].upper() == b"CREATE"
         if makes and args[5].upper() != b"MKSTREAM":
             raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
+        stream: Any = session.db.lookup_write(args[2], STREAM)
         if stream is None and not makes:
             raise CommandError(errors.XGROUP_NO_KEY)
         if needs_group and args[3] not in stream.groups:
@@ -159,7 +172,7 @@ def with_stream_first(handler: Handler, sizes: range) -> Handler:
 
     def run(session: Session, args: list[bytes]) -> Reply:
         if len(args) < 3:
-            raise CommandError(errors.SYNTAX + b", try 'XINFO HELP'")
+            raise CommandError(chosen(session.engine.version, xinfo_without_key)(args[1]))
         if session.db.lookup_read(args[2], STREAM) is None:
             raise CommandError(errors.NO_SUCH_KEY)
         if len(args) not in sizes:

@@ -49,19 +49,3 @@ def later(serve: Callable[..., Reply]) -> Callable[..., Reply]:
 for declared in tuple(DECLARED.values()):
     if not CATEGORIES.isdisjoint(declared.categories):
         wrap_in_versions(SINCE, declared.name.decode(), with_short_doubles)
-
-
-def shortened_texts(reply: Any) -> Any:
-    """A reply with the texts of its coordinates as short as those of other doubles."""
-    if type(reply) is DoubleText:
-        return DoubleText(short_text(float(reply)))
-    return list(map(shortened_texts, reply)) if type(reply) is list else reply
-
-
-def with_short_places(handler: Handler) -> Handler:
-    """A command that replies with short coordinates, as in 8.0."""
-    return lambda session, args: shortened_texts(handler(session, args))
-
-
-GEO: Final = "geopos geosearch georadius georadius_ro georadiusbymember georadiusbymember_ro"
-wrap_in_versions("8.0", GEO, with_short_places)

@@ -75,6 +75,11 @@ def tips(policy: str) -> tuple[str, ...]:
     return ("nondeterministic_output", f"request_policy:{policy}", "response_policy:special")
 
 
+ON_ALL_NODES: Final = "acl|setuser acl|deluser acl|save client|setname config|resetstat config|rewrite"
+SUCCEEDS_ON_ALL: Final = ("request_policy:all_nodes", "response_policy:all_succeeded")
+OF_CLIENT: Final = (
+    "client|id client|getname client|setname client|setinfo client|no-evict client|caching client|getredir"
+)
 LAST_WINS: Final = "Incomplete because duplicate {} options use last-wins; fall back to georadiusGetKeys"
 
 
@@ -149,6 +154,16 @@ for versions, names, changes in (
     ("valkey-8.1+", "exec", {"flags": "-skip_slowlog +skip_commandlog"}),
     ("valkey-8.1+", "multi watch", {"flags": "+no_multi"}),
     ("valkey-9.1+", "select", {"flags": "+allow_busy"}),
+    # Subcommands since 7.2
+    ("7.2+", ON_ALL_NODES, {"tips": SUCCEEDS_ON_ALL}),
+    ("7.2+", "latency|reset", {"tips": ("request_policy:all_nodes", "response_policy:agg_sum")}),
+    ("7.2+", "cluster|shards cluster|slots", {"flags": "-stale +loading +stale"}),
+    ("valkey-8.1+", "cluster|info cluster|myid cluster|nodes", {"flags": "-stale +loading +stale"}),
+    ("valkey-8.1+", "memory|malloc-stats memory|purge", {"flags": "+loading"}),
+    ("valkey-9.1+", OF_CLIENT, {"flags": "+allow_busy"}),
+    ("valkey-9.1+", "client|reply", {"flags": "+no_multi +allow_busy"}),
+    ("valkey-9.1+", "cluster|replicate script|debug", {"arity": -3}),
+    ("valkey-9.1+", "script|exists script|flush", {"flags": "+stale"}),
 ):  # fmt: skip
     variant(versions, names, **changes)
 
@@ -182,8 +197,6 @@ def old_unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
 @instead_of(unknown_subcommand, "6.0")
 def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:
     text = old_unknown_subcommand(command, subcommand)
-    if command == b"xinfo":
-        return SYNTAX + b", try 'XINFO HELP'"
     return text.removesuffix(b".") if command in {b"client", b"memory"} else text
 
 
@@ -333,11 +346,14 @@ def checks_before_key(handler: Handler) -> Handler:
     """BITPOS, which looks at all its words before it looks at the key."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        is_bit = args[2] in {b"0", b"1"}
-        for place in args[3:5] if is_bit else ():
-            read_integer(place)
-        if is_bit and len(args) > 5 and (len(args) > 6 or args[5].upper() not in {b"BIT", b"BYTE"}):
+        is_bit, has_unit = args[2] in {b"0", b"1"}, len(args) == 6
+        if is_bit and len(args) > 6:
             raise CommandError(SYNTAX)
+        if is_bit and len(args) > 3:
+            read_integer(args[3])
+            if has_unit and args[5].upper() not in {b"BIT", b"BYTE"}:
+                raise CommandError(SYNTAX)
+            read_integer(args[4] if len(args) > 4 else b"-1")
         return handler(session, args)
 
     return run
@@ -375,6 +391,7 @@ def without_more_words(handler: Handler, most: int) -> Handler:
 
 
 wrap_in_versions("6.0", "xpending", partial(without_more_words, most=7))
+wrap_in_versions(OLD, "info", partial(without_more_words, most=2))
 
 
 # Numbers that are not decimal

@@ -75,15 +75,62 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
     "a time that is too far": (
         *("SET k v", f"RESTORE k 9223372036854775807 {'{payload}'} REPLACE", "APPEND k x"),
     ),
+    "numbers to sort": (
+        *('LPUSH a " 1" 2', "SORT a", 'LPUSH b "" 2', "SORT b", "LPUSH c 0x10 2", "SORT c", "LPUSH d nan", "SORT d"),
+        *("LPUSH e -0x1", "SORT e", "LPUSH f 5. .5 +5 infinity -inf", "SORT f", "LPUSH k 1 2", 'SET w1 " 1"'),
+        *("SORT k BY w*", 'SET w1 ""', "SORT k BY w*", "LPUSH g 1e400 2", "SORT g"),
+    ),
+    "payloads": (
+        *("RPUSH l a 5", "HSET h f v", "ZADD z 1.5 m 2 n", "XADD x 5-1 f v", "XADD x 6-1 f v", "XDEL x 5-1"),
+        *("XGROUP CREATE x g 5-0", "SADD s 1 2", "RESTORE a 0 {list}", "RESTORE b 0 {hash}", "RESTORE c 0 {zset}"),
+        *("RESTORE d 0 {stream}", "LRANGE a 0 -1", "HGETALL b", "ZRANGE c 0 -1 WITHSCORES", "XRANGE d - +"),
+        *("XINFO GROUPS d", "RESTORE e 0 {newer}", "RESTORE e 0 {listpack}"),
+    ),
+    "more words than 6.x reads": (
+        *("PFADD h x", "PFDEBUG DECODE h c", "PFDEBUG DECODE none c", "PFDEBUG foo h c", "INFO a b", "LPUSH l 1"),
+        *("XGROUP create l g 0 ENTRIESREAD", "SET b 5", "BITCOUNT b x 0 y", "BITCOUNT none x 0 y", "BITPOS b 1 0 x y"),
+        *("BITPOS b 1 x 1 y", "BITPOS b 1 x 1 y z", "BITPOS b 1 0 x", "XINFO nosuch", "XINFO stream"),
+        *("XGROUP CREATE s g 0 MKSTREAM", "XINFO nosuch s", "XINFO stream s FULL COUNT", "XSETID none -", "XSETID l -"),
+        *("xautoclaim s g c 0 - COUNT 576460752303423487", "CLIENT KILL ID x", "CLIENT KILL ID 99999999"),
+    ),
+    "places": (
+        *("GEOADD g 2.68220901489e-6 1 a", "GEOPOS g a", "GEORADIUS g 0 1 10 m WITHCOORD", "SRANDMEMBER none 5"),
+        *("GEORADIUS g -1 85.06 1 KM COUNT 3 ANY", "GEORADIUS g 0 1 1 km COUNT 3 ANY", "SADD s a"),
+        "GEORADIUSBYMEMBER g a 1 m COUNT 3 ANY",
+        """EVAL "redis.setresp(3) return {type(redis.call('srandmember', 's', 5).set), #redis.call('srandmember', 'x', 1)}" 0""",
+    ),
+    "a long field": (
+        *(f"HINCRBY h {LONG} 5", "OBJECT ENCODING h", f"HINCRBYFLOAT i {LONG} 5", "OBJECT ENCODING i"),
+        *(f"HSETNX h {LONG}x 5", "OBJECT ENCODING h", "HINCRBY h f 1", "OBJECT ENCODING h", "HINCRBY h f x"),
+    ),
+    "in a transaction": ("MULTI", "CLIENT REPLY ON", "PING", "EXEC"),
+    "what COMMAND tells of subcommands": (
+        "COMMAND INFO client|reply client|id client|setname client|no-evict client|caching client|getredir",
+        "COMMAND INFO config|resetstat config|rewrite latency|reset memory|purge memory|malloc-stats",
+        "COMMAND INFO acl|save acl|setuser acl|deluser script|exists script|flush script|debug",
+        "COMMAND INFO cluster|slots cluster|shards cluster|info cluster|myid cluster|nodes cluster|replicate",
+    ),
+    "nothing to look at": ("LATENCY DOCTOR", "WAIT 0 0", "ROLE"),
 }  # fmt: skip
 """Each begins with an empty server."""
 
-PAYLOAD: Final = b"\x00\xc0\x05\t\x00\xb3\xdd\x0e\xaa\xd7\xa9\xd0\xe0"
-"""The number 5, as 6.x dumps it."""
+PAYLOADS: Final = {
+    "{payload}": "00c0050900b3dd0eaad7a9d0e0",
+    "{listpack}": "100d0d0000000200816602817602ff0900f0036c8877d26b2c",
+    "{newer}": "00c0050a00632f5f66832fb351",
+    "{list}": "010201610135090079f661bd55368e73",
+    "{hash}": "04010166017609007d00129ae5006d4d",
+    "{zset}": "0502016e0000000000000040016d000000000000f83f0900033f7e31a0aba3cc",
+    "{stream}": (
+        "0f01100000000000000005000000000000000128280000000f0001010101010181660200010301000100018176020401"
+        "0201010100018176020401ff0106010101670500000009009544c11fc7cef8ca"
+    ),
+}
+"""The number 5, a list, a hash, a sorted set and a stream as 6.x dumps them; a hash in a form of 7.0, and a number of it."""
 
 
 def words_of(request: str) -> list[bytes]:
-    return [PAYLOAD if word == "{payload}" else word.encode() for word in shlex.split(request)]
+    return [bytes.fromhex(PAYLOADS.get(word, "")) or word.encode() for word in shlex.split(request)]
 
 
 def told(version: str) -> dict[str, list[str]]:
@@ -104,6 +151,26 @@ def told(version: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("version", RECORDED)
 def test_a_version_replies_as_a_real_server_did(version: str) -> None:
     assert told(version) == RECORDED[version]
+
+
+@pytest.mark.parametrize(("make", "payload"), [
+    ("RPUSH l a 5", "{list}"), ("HSET l f v", "{hash}"), ("ZADD l 1.5 m 2 n", "{zset}"), ("SET l 5", "{payload}"),
+])  # fmt: skip
+def test_6_x_dumps_what_real_servers_of_it_restore(make: str, payload: str) -> None:
+    engine = miniredis.Engine(miniredis.Config(version="6.2"), NOW)
+    client = engine.connect(NOW)
+    for request in (make, "DUMP l"):
+        engine.receive(client, encode(*words_of(request)), NOW)
+    assert bytes.fromhex(PAYLOADS[payload]) in client.take_output()
+
+
+@pytest.mark.parametrize(("version", "counted"), [("7.0", 0), ("7.2", 1)])
+def test_a_wait_for_replicas_counts_as_an_effect_since_7_2(version: str, counted: int) -> None:
+    engine = miniredis.Engine(miniredis.Config(version=version), NOW)
+    client = engine.connect(NOW)
+    for request in ("WAIT 0 10", "WAIT 1 10"):
+        engine.receive(client, encode(*words_of(request)), NOW)
+    assert engine.replication.history.offset == counted
 
 
 def record(servers: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command
+from ...declarations.registry import Keys, chosen, command, instead_of
 from ...keyspace.keyspace import SORTED_SET
 from ...numbers.doubles import read_double
 from ...protocol import errors
@@ -37,9 +37,15 @@ def read_unit(word: bytes) -> float:
     return unit
 
 
-def coordinates(place: Point) -> list[DoubleText]:
+def coordinates(place: Point) -> list[Reply]:
     """A place as clients see it."""
     return [DoubleText(coordinate(degrees)) for degrees in place]
+
+
+@instead_of(coordinates, "8.0")
+def short_coordinates(place: Point) -> list[Reply]:
+    """The same as doubles, which have as few digits as tell them apart."""
+    return [*place]
 
 
 def coordinate(degrees: float) -> bytes:
@@ -84,7 +90,8 @@ def geopos(session: Session, args: list[bytes]) -> Reply:
     """Returns the longitude and latitude of each member."""
     values = session.db.lookup_read(args[1], SORTED_SET)
     scores = (None if values is None else values.scores.get(member) for member in args[2:])
-    return [NULL_ARRAY if score is None else coordinates(place_of(score)) for score in scores]
+    show = chosen(session.engine.version, coordinates)
+    return [NULL_ARRAY if score is None else show(place_of(score)) for score in scores]
 
 
 @command("GEOHASH", -2, "readonly", acl="geo", keys=READ, since="3.2.0", syntax="key#0 member...")

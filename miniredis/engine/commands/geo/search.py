@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ...clients.session import Session
 from ...declarations.registry import Keys, KeywordKeys, command
+from ...declarations.registry import chosen as in_version
 from ...keyspace.keyspace import SORTED_SET
 from ...numbers.numbers import MAX, MIN
 from ...protocol.replies import Reply
@@ -35,7 +37,8 @@ def run(session: Session, options: Options) -> Reply:
     found = [] if shape is None else chosen(values, shape, options)
     unit = 1.0 if shape is None else shape.unit
     if options.target is None:
-        return [told(each, unit, options.details) for each in found]
+        show_place = in_version(session.engine.version, coordinates)
+        return [told(each, unit, options.details, show_place) for each in found]
     scores = {each.member: each.distance / unit if options.stores_distances else each.score for each in found}
     event = "geosearchstore" if options.searches else "georadiusstore"
     outcome = SortedSet.of(scores, session.engine.packing)
@@ -77,7 +80,7 @@ def between(values: SortedSet, low: float, high: float) -> list[Entry]:
     return values.between(first, values.count_first(lambda entry: entry[0] < high))
 
 
-def told(found: Found, unit: float, details: set[bytes]) -> Reply:
+def told(found: Found, unit: float, details: set[bytes], show_place: Callable[[Point], list[Reply]]) -> Reply:
     """A result as clients see it."""
     if not details:
         return found.member
@@ -87,7 +90,7 @@ def told(found: Found, unit: float, details: set[bytes]) -> Reply:
     if b"WITHHASH" in details:
         reply.append(int(found.score) if MIN <= found.score <= MAX else MIN)
     if b"WITHCOORD" in details:
-        reply.append(coordinates(found.place))
+        reply.append(show_place(found.place))
     return reply
 
 

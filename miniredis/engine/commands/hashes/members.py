@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Handler, Keys, command, in_versions, wrap_in_versions
 from ...keyspace.keyspace import HASH
 from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer
@@ -83,6 +83,24 @@ def put_number(
     changed = HashValue() if values is None else values
     changed.amend(args[2], number, session.engine.packing)
     keep(session.db, args[1], values, changed, event)
+
+
+def with_long_fields(handler: Handler) -> Handler:
+    """An increment in a packed hash, which stays packed however long the field is."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        before = session.db.lookup_write(args[1])
+        was_packed = not isinstance(before, HashValue) or before.is_packed
+        reply = handler(session, args)
+        values = session.db.values[args[1]]
+        assert isinstance(values, HashValue)
+        values.is_packed = was_packed and len(values) <= session.engine.packing.hash_entries
+        return reply
+
+    return run
+
+
+wrap_in_versions("6.0-6.2", "hincrby hincrbyfloat", with_long_fields)
 
 
 # Scanning

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, chosen, command, in_versions, instead_of
+from ...declarations.registry import Keys, chosen, command, instead_of
 from ...keyspace.keyspace import Value
 from ...numbers.numbers import MAX, read_integer
 from ...protocol import errors
@@ -35,13 +35,6 @@ RESTORE_SYNTAX: Final = (
 )
 def dump_(session: Session, args: list[bytes]) -> Reply:
     """Returns the value of a key in the binary format that RESTORE accepts."""
-    value = session.db.lookup_read(args[1])
-    return None if value is None else dump(value)
-
-
-@in_versions("7.2+", "dump")
-def dump_since_7_2(session: Session, args: list[bytes]) -> Reply:
-    """DUMP of a version with a newer format."""
     value = session.db.lookup_read(args[1])
     return None if value is None else dump(value, session.engine.version.rdb)
 

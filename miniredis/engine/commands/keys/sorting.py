@@ -12,9 +12,9 @@ from ...acl import acl_errors
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
-from ...declarations.registry import Keys, UnknownKeys, command
+from ...declarations.registry import Keys, UnknownKeys, chosen, command, instead_of
 from ...keyspace.keyspace import Database, StringValue, Value
-from ...numbers.numbers import parse_double, read_integer
+from ...numbers.numbers import DECIMAL, parse_double, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError, until_nul
 from ...protocol.replies import Reply
@@ -46,8 +46,9 @@ SYNTAX: Final = (
 
 @dataclass(slots=True)
 class Options:
-    """The options of SORT."""
+    """The options of SORT, and how it reads numbers."""
 
+    read_number: Callable[[bytes], float]
     by: bytes | None = None
     start: int = 0
     count: int = -1
@@ -95,7 +96,7 @@ def sort_ro(session: Session, args: list[bytes]) -> Reply:
 
 
 def read_options(session: Session, args: list[bytes], *, may_store: bool) -> Options:
-    options, words = Options(), args[2:]
+    options, words = Options(chosen(session.engine.version, number_of)), args[2:]
     at = 0
     while at < len(words):
         name = words[at].upper()
@@ -166,7 +167,7 @@ def elements_of(value: Value | None, options: Options) -> list[bytes]:
 def in_order(db: Database, elements: list[bytes], options: Options, start: int, end: int) -> list[bytes]:
     """The elements, sorted at least from ``start`` up to ``end``."""
     if options.by is None and not options.alpha:
-        weights: dict[bytes, Any] = dict(zip(elements, numbers_of(elements), strict=True))
+        weights: dict[bytes, Any] = dict(zip(elements, numbers_of(elements, options), strict=True))
     else:
         weights = {element: weight(db, element, options) for element in elements}
     if not options.alpha:
@@ -187,15 +188,15 @@ def weight(db: Database, element: bytes, options: Options) -> Any:
         if options.store is not None:
             return (text is not None, bytes(text or b""))
         return (text is not None, until_nul(bytes(text or b"")))  # as C compares strings
-    return 0.0 if text is None else number_of(bytes(text))
+    return 0.0 if text is None else options.read_number(bytes(text))
 
 
-def numbers_of(elements: list[bytes]) -> Iterable[float]:
+def numbers_of(elements: list[bytes], options: Options) -> Iterable[float]:
     """The elements as numbers; integers, as most are, are recognized all at once."""
     text = b",".join(elements)
     if ARE_INTEGERS(text) and text.count(b",") == len(elements) - 1:
         return map(int, elements)
-    return map(number_of, elements)
+    return map(options.read_number, elements)
 
 
 def number_of(text: bytes) -> float:
@@ -203,6 +204,27 @@ def number_of(text: bytes) -> float:
     if number is None:
         raise CommandError(errors.NOT_SCORES)
     return number
+
+
+NOT_PLAIN: Final = re.compile(rb"\s|[+-]?0x", re.I).match
+
+
+@instead_of(number_of, "8.0")
+def plain_number_of(text: bytes) -> float:
+    """A decimal number without spaces in front; it may be beyond the range, as infinity or 0."""
+    number = until_nul(text)
+    if NOT_PLAIN(number):
+        raise CommandError(errors.NOT_SCORES)
+    return float(number) if DECIMAL(number) else number_of(number)
+
+
+@instead_of(number_of, "valkey-9.1+")
+def plain_number_of_valkey(text: bytes) -> float:
+    """A decimal number without spaces in front, and not nothing."""
+    number = until_nul(text)
+    if not number or NOT_PLAIN(number):
+        raise CommandError(errors.NOT_SCORES)
+    return number_of(number)
 
 
 def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Reply]:

@@ -30,7 +30,14 @@ def wait_in_time(session: Session, args: list[bytes]) -> Reply:
     if session.engine.replication.upstream.address is None:
         read_integer(args[1])
         read_timeout(session, args[2])
-    return wait(session, args)
+    return asking(session, wait(session, args))
+
+
+def asking(session: Session, reply: Reply) -> Reply:
+    """The reply of a command; if it waits, its question to the replicas counts as an effect."""
+    history = session.engine.replication.history
+    history.offset += session.waiter is not None and not history.is_kept
+    return reply
 
 
 @command(
@@ -62,4 +69,4 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
             raise CommandError(replication_errors.WAITAOF_WITHOUT_FILE)
         return counts[0] >= local and counts[1] >= replicas
 
-    return acks.wait_for(session, reached, suffices, timeout)
+    return asking(session, acks.wait_for(session, reached, suffices, timeout))

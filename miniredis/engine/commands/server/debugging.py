@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from ... import digests
 from ...clients.session import Session
 from ...config.kinds import read_memory
-from ...declarations.registry import command
+from ...declarations.registry import command, in_versions
 from ...numbers.numbers import MAX, leading_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -35,6 +35,12 @@ def debug(session: Session, args: list[bytes]) -> Reply:
     if part is None:
         raise CommandError(errors.subcommand_or_arity(args[1], b"DEBUG"))
     return part(session, args)
+
+
+@in_versions("valkey-8.1+", "debug")
+def debug_of_valkey(session: Session, args: list[bytes]) -> Reply:
+    """DEBUG, whose OBJECT takes a word behind the key, such as FAST."""
+    return debug(session, args[:3] if len(args) == 4 and args[1].upper() == b"OBJECT" else args)
 
 
 LEADING_FLOAT: Final = re.compile(

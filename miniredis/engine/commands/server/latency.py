@@ -82,7 +82,7 @@ def disabled_monitor() -> str:
     return DISABLED
 
 
-@instead_of(disabled_monitor, "6.0-6.2")
+@instead_of(disabled_monitor, "6.0")
 def old_disabled_monitor() -> str:
     return DISABLED.replace("https:", "http:")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command
+from ...declarations.registry import Keys, command, in_versions
 from ...keyspace.keyspace import SET
 from ...numbers.numbers import read_positive
 from ...protocol import errors
@@ -187,6 +187,13 @@ def srandmember(session: Session, args: list[bytes]) -> Reply:
     found = drawn(session, values, count)
     check_repeated(session, found, count)
     return found
+
+
+@in_versions("6.0", "srandmember")
+def srandmember_of_6_0(session: Session, args: list[bytes]) -> Reply:
+    """SRANDMEMBER, which with a count replies with a set, although a member may come twice."""
+    reply = srandmember(session, args)
+    return Set(reply) if isinstance(reply, list) else reply
 
 
 @command(
