@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ..engine import Engine
     from ..instant import Instant
     from ..keyspace.keyspace import Database
-    from ..protocol.errors import CommandError
     from ..protocol.requests import RequestParser
     from ..replication.replica import Replica
     from .publishing import SubscriptionKind
@@ -323,7 +322,7 @@ class Session:
         serve: Callable[[Database, bytes, Any], Reply],
         timeout: int | None,
         when_over: Reply | Callable[[], Reply] = NULL_ARRAY,
-        when_gone: CommandError | None = None,
+        when_gone: Callable[[], object] | None = None,
     ) -> NoReply:
         """Blocks this client until one of the keys can serve it.
 
@@ -333,7 +332,7 @@ class Session:
             serve: runs the command on the value and returns the reply.
             timeout: milliseconds; None waits for ever.
             when_over: the reply when the timeout passes, or what tells it then.
-            when_gone: the error when one of the keys is deleted; None to go on waiting.
+            when_gone: raises the error when one of the keys is deleted; None to go on waiting.
         """
         deadline = None if timeout is None else self.engine.now.monotonic + timeout * 1000
         distinct = tuple(dict.fromkeys(keys))

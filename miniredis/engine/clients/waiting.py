@@ -12,7 +12,7 @@ The rules are those of Redis 7.0.15; each has a test that runs against both serv
 * A key's waiters are served oldest first while its value has something to give. A waiter whose pop fails gets
   the error, and the next is tried. Reading a stream removes nothing: each of its readers is tried once, and a
   reader with nothing new keeps its place.
-* A waiter with an error ``when_gone`` gets it when one of its keys is deleted or has another type.
+* A waiter with ``when_gone`` gets its error when one of its keys is deleted or has another type.
 * A waiter that is served, timed out, unblocked or disconnected leaves all its FIFOs in one step.
 
 To add a blocking command, pass ``Session.block`` a ``serve`` function and the type to wait for; nothing
@@ -61,7 +61,7 @@ class Waiter:
             has nothing new, or a reliable queue nothing to give.
         deadline: when it times out, in microseconds of monotonic time; None for never.
         when_over: the reply when it times out, or what tells it then.
-        when_gone: the error when one of its keys is deleted; None to go on waiting.
+        when_gone: raises the error when one of its keys is deleted; None to go on waiting.
         args: its command, for the slow log.
     """
 
@@ -72,7 +72,7 @@ class Waiter:
     serve: Callable[[Database, bytes, Any], Reply]
     deadline: int | None
     when_over: Reply | Callable[[], Reply] = NULL_ARRAY
-    when_gone: CommandError | None = None
+    when_gone: Callable[[], object] | None = None
     args: list[bytes] = field(default_factory=list)
 
     def reply_when_over(self) -> Reply:
@@ -211,7 +211,7 @@ class Waiting:
             if stream is not None:
                 self._serve_one(waiter, database, key, stream)
             elif waiter.when_gone is not None:
-                self.end(waiter, waiter.when_gone)
+                self.end(waiter, error_of(waiter.when_gone))
 
     def _serve_one(self, waiter: Waiter, database: Database, key: bytes, value: Any) -> bool:
         """Tries to serve a waiter; returns whether it is done and no longer blocked."""
@@ -263,6 +263,15 @@ class Waiting:
             waiter = heapq.heappop(self.deadlines)[2]
             self.remove(waiter)
             yield waiter
+
+
+def error_of(function: Callable[[], object]) -> CommandError:
+    """The error that a function raises."""
+    try:
+        function()
+    except CommandError as error:
+        return error
+    raise AssertionError(f"{function} raised no error")
 
 
 def serve(waiter: Waiter, database: Database, key: bytes, value: Any) -> Reply:

@@ -110,9 +110,22 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         "COMMAND INFO acl|save acl|setuser acl|deluser script|exists script|flush script|debug",
         "COMMAND INFO cluster|slots cluster|shards cluster|info cluster|myid cluster|nodes cluster|replicate",
     ),
+    "a reader of several streams that waits": (
+        *("b> XREAD BLOCK 0 STREAMS s l s $ $ $", "MULTI", "XADD l 1-1 a b", "XADD s 1-1 a b", "EXEC", "b<"),
+        *("XGROUP CREATE s g $", "XGROUP CREATE l g $", "b> XREADGROUP GROUP g c BLOCK 0 STREAMS s l > >", "MULTI"),
+        *("XADD l 3-1 a b", "XADD s 3-1 a b", "XADD s 4-1 a b", "EXEC", "b<", "XPENDING s g", "XPENDING l g"),
+        *("b> XREADGROUP GROUP g c BLOCK 0 COUNT 1 STREAMS l >", "XGROUP DESTROY l g", "b<"),
+        *("b> XREAD COUNT 1 BLOCK 0 STREAMS l $", "SET l x", "DEL l", "XADD l 9-1 a b", "b<"),
+    ),
+    "a reader whose stream goes": (
+        *("XGROUP CREATE s g $ MKSTREAM", "b> XREADGROUP GROUP g c BLOCK 0 STREAMS s >", "DEL s"),
+        *("XGROUP CREATE s g 0 MKSTREAM", "XADD s 1-1 a b", "b<", "XREADGROUP GROUP g d STREAMS s >"),
+        *("b> XREADGROUP GROUP g c BLOCK 0 STREAMS s >", "SET s x", "DEL s", "XGROUP CREATE s g 0 MKSTREAM"),
+        *("XADD s 1-1 a b", "b<"),
+    ),
     "nothing to look at": ("LATENCY DOCTOR", "WAIT 0 0", "ROLE"),
 }  # fmt: skip
-"""Each begins with an empty server."""
+"""Each begins with an empty server. Behind ``b>`` another client says what makes it wait; ``b<`` is what it hears."""
 
 PAYLOADS: Final = {
     "{payload}": "00c0050900b3dd0eaad7a9d0e0",
@@ -141,10 +154,16 @@ def told(version: str) -> dict[str, list[str]]:
             miniredis.Config(version=version), NOW, environment=Environment(new_interpreter=new_interpreter)
         )
         client = engine.connect(NOW, address="127.0.0.1:1", local_address="127.0.0.1:2")
+        other = engine.connect(NOW)
         replies[name] = []
         for request in requests:
-            engine.receive(client, encode(*words_of(request)), NOW)
-            replies[name].append(client.take_output().decode("latin-1"))
+            if request.startswith("b> "):
+                engine.receive(other, encode(*words_of(request)[1:]), NOW)
+                continue
+            if request != "b<":
+                engine.receive(client, encode(*words_of(request)), NOW)
+            heard = other if request == "b<" else client
+            replies[name].append(heard.take_output().decode("latin-1"))
     return replies
 
 
@@ -179,13 +198,21 @@ def record(servers: list[str]) -> None:
     for each in servers:
         version = each.partition("=")[0]
         recorded[version] = {name: [] for name in CONVERSATIONS}
-        with target_named(each).up() as address, RawConnection(address.host, address.port) as client:
+        up = target_named(each).up()
+        with up as at, RawConnection(at.host, at.port) as client, RawConnection(at.host, at.port) as other:
             for name, requests in CONVERSATIONS.items():
                 for words in (("FLUSHALL",), ("CONFIG", "SET", "zset-max-ziplist-entries", "128")):
                     assert client.command(*words) == b"+OK\r\n"
                 for request in requests:
-                    client.send(*words_of(request))
-                    recorded[version][name].append(client.reply().decode("latin-1"))
+                    if request.startswith("b> "):
+                        other.send(*words_of(request)[1:])
+                        while b"blocked_clients:1" not in client.command("INFO", "clients"):
+                            pass
+                        continue
+                    if request != "b<":
+                        client.send(*words_of(request))
+                    heard = other if request == "b<" else client
+                    recorded[version][name].append(heard.reply().decode("latin-1"))
     FILE.write_text(json.dumps(recorded, indent=0) + "\n")
 
 

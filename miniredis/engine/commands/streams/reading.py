@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, NoReturn
 
 from ...clients.session import Session
 from ...declarations.registry import Handler, KeywordKeys, chosen, command, instead_of, wrap_in_versions
@@ -95,25 +95,39 @@ def xread(session: Session, args: list[bytes]) -> Reply:
     return found or wait(session, reading, serve)
 
 
-def stays_without_entries(handler: Handler) -> Handler:
-    """XREAD or XREADGROUP, which since 7.2 does not wake for entries that were trimmed at once."""
+def reads_again(handler: Handler) -> Handler:
+    """XREAD or XREADGROUP, which since 7.2 runs once more for all its streams when one is ready or gone."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
         before = session.waiter
         reply = handler(session, args)
-        if session.waiter is not None and session.waiter is not before:
-            session.waiter.serve = unless_empty(session.waiter.serve)
+        waiter = session.waiter
+        if waiter is not None and waiter is not before:
+            again = partial(handler, session, without_waiting(session, args))
+            waiter.serve = lambda *_: NO_REPLY if (found := again()) is NULL_ARRAY else found
+            waiter.when_gone = waiter.when_gone and again
         return reply
 
     return run
 
 
-def unless_empty(serve: Callable[..., Reply]) -> Callable[..., Reply]:
-    def with_entries(*about: object) -> Reply:
-        found = serve(*about)
-        return found if found is NO_REPLY or found[0][1] else NO_REPLY  # type: ignore[index]
+OPERANDS: Final = {b"GROUP": 2, b"COUNT": 1, b"BLOCK": 1, b"NOACK": 0}
 
-    return with_entries
+
+def without_waiting(session: Session, args: list[bytes]) -> list[bytes]:
+    """The request without BLOCK, and with the last id of its stream for each ``$``."""
+    words, at = args[:1], 1
+    while (option := args[at].upper()) != b"STREAMS":
+        end = at + 1 + OPERANDS[option]
+        words += args[at:end] if option != b"BLOCK" else ()
+        at = end
+    places = args[at + 1 :]
+    keys, ids = places[: len(places) // 2], places[len(places) // 2 :]
+    for place, key in enumerate(keys):
+        if ids[place] == b"$":
+            stream = session.db.lookup_read(key, STREAM)
+            ids[place] = id_text(0 if stream is None else stream.last)
+    return [*words, b"STREAMS", *keys, *ids]
 
 
 def from_the_last(handler: Handler, place: Callable[[Stream], int]) -> Handler:
@@ -142,7 +156,7 @@ def before_last_id(stream: Stream) -> int:
     return max(stream.last - 1, 0)
 
 
-wrap_in_versions("7.2+", "xread", stays_without_entries)
+wrap_in_versions("7.2+", "xread", reads_again)
 for versions, place in (("7.4+", before_last), ("valkey-8.1+", before_last_id)):
     wrap_in_versions(versions, "xread", partial(from_the_last, place=place))
 
@@ -160,7 +174,7 @@ def wait(
     session: Session,
     reading: Reading,
     serve: Callable[[Database, bytes, Stream], Reply],
-    when_gone: CommandError | None = None,
+    when_gone: Callable[[], object] | None = None,
 ) -> Reply:
     """Blocks if the request asks for it and may block; otherwise replies null."""
     if not reading.waits or not session.may_block:
@@ -212,7 +226,21 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
         return serve_group(session, key, stream, reading)
 
-    return found or wait(session, reading, serve, CommandError(errors.STREAM_GONE))
+    return found or wait(session, reading, serve, chosen(session.engine.version, when_gone)())
+
+
+def when_gone() -> Callable[[], object] | None:
+    """What tells a blocked reader of a group that its stream is gone."""
+    return stream_is_gone
+
+
+@instead_of(when_gone, "6.0-6.2")
+def goes_on_waiting() -> None:
+    """Nothing does in 6.x."""
+
+
+def stream_is_gone() -> NoReturn:
+    raise CommandError(errors.STREAM_GONE)
 
 
 def sees_consumer(handler: Handler) -> Handler:
@@ -229,6 +257,7 @@ def sees_consumer(handler: Handler) -> Handler:
 
 
 wrap_in_versions("7.2+", "xreadgroup", sees_consumer)
+wrap_in_versions("7.2+", "xreadgroup", reads_again)
 
 
 def see(session: Session, key: bytes, named: bytes, name: bytes) -> None:
