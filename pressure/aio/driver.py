@@ -66,9 +66,12 @@ class _Execution(AsyncExecution[T]):
             self._cancellation = self._cancellation or error
         finally:
             if lock is not None:
-                await unbroken(lock.acquire(), self._on_cancel_of_lock)
+                await self._acquire(lock)
         self.check_connection()
         return self._cancellation is before
+
+    async def _acquire(self, lock: Any) -> None:
+        await unbroken(lock.acquire(), self._on_cancel_of_lock)
 
     async def _on_cancel_of_lock(self, error: asyncio.CancelledError) -> float:
         self._cancellation = self._cancellation or error

@@ -248,6 +248,11 @@ class BaseCheckout:
         """Whether this is a copy in a child process: it has no connection, and holds nothing."""
         return self._pid != os.getpid()
 
+    @property
+    def has_holds(self) -> bool:
+        """Whether the next operation ends what an earlier one has begun: it has to run, even if cancelled."""
+        return bool(self._holds)
+
     def _check(self) -> None:
         if self.is_forked:
             raise ConnectionFailedError(

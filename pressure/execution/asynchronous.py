@@ -208,7 +208,18 @@ class AsyncExecution(PooledExecution[T]):
         self._is_stopped = False
 
     async def run(self) -> T:
-        """Run the operation to its end; its result."""
+        """Run the operation to its end, when it is its turn on the connection; its result."""
+        lock = self.member.lock
+        if lock is not None:
+            await (self._acquire(lock) if self._checkout.has_holds else lock.acquire())
+        try:
+            await self._checkout.driver.connections.ready(self.member)
+            return await self._steps()
+        finally:
+            if lock is not None:
+                lock.release()
+
+    async def _steps(self) -> T:
         try:
             self.begin()
             while (step := self.step) is not None:
@@ -243,6 +254,10 @@ class AsyncExecution(PooledExecution[T]):
         """The exception to stop the operation with; None to go on."""
 
     @abstractmethod
+    async def _acquire(self, lock: Any) -> None:
+        """Acquire the lock of a shared connection, even if cancelled; ``_cancelled`` tells that later."""
+
+    @abstractmethod
     async def _pause(self, seconds: float) -> bool:
         """Sleep; False if that was cancelled. Others may use a shared connection meanwhile."""
 
@@ -272,16 +287,8 @@ class AsyncCheckout(BaseCheckout):
     async def run(self, operation: Operation[T]) -> T:
         """Run an operation to its end; see ``AsyncDriver.run``."""
         self._check()
-        lock = self.member.lock
-        if lock is not None:
-            await lock.acquire()
-        try:
-            await self.driver.connections.ready(self.member)
-            result: T = await self._execution(operation, self).run()
-            return result
-        finally:
-            if lock is not None:
-                lock.release()
+        result: T = await self._execution(operation, self).run()
+        return result
 
     async def close(self) -> None:
         """End the holds, and give the connection back."""

@@ -144,7 +144,7 @@ class Checkout(BaseCheckout):
     def _run(self, operation: Operation[T], scope: CancelScope) -> T:
         lock, connections = self.member.lock, self.driver.connections
         if lock is not None:
-            lock.acquire(lambda: _raise(scope.cancelled()))
+            lock.acquire(scope.cancelled if self.has_holds else lambda: _raise(scope.cancelled()))
         try:
             connections.ready(self.member, scope)
             return _Execution(operation, self, scope).run()

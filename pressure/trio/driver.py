@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 from trio.lowlevel import enable_ki_protection
@@ -74,10 +74,17 @@ class _Execution(AsyncExecution[T]):
             return False
         finally:
             if lock is not None:
-                with trio.CancelScope(shield=True):
-                    await lock.acquire()
+                await self._acquire(lock)
             self.check_connection()
         return True
+
+    async def _acquire(self, lock: Any) -> None:
+        while True:
+            try:
+                with trio.CancelScope(shield=True):
+                    return await lock.acquire()  # type: ignore[no-any-return]
+            except KeyboardInterrupt as error:  # a shield does not keep it off
+                self._interrupt = error
 
     async def _sent(self, step: Batch) -> list[Reply]:
         try:

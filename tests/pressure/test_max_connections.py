@@ -20,7 +20,7 @@ from tests.cases import for_each
 
 from .conftest import JOBS, StartTask, invariant, server_fixture, waiting
 from .conftest import until as come
-from .loops import cancelled, live, ours, play, together, until
+from .loops import Stopped, cancelled, live, ours, pause, play, together, until
 
 server_address = server_fixture("embedded_server", "real_server")
 
@@ -113,6 +113,55 @@ def test_an_operation_that_waits_for_its_turn_can_be_cancelled(
             await connections.give_back(member)
 
     play(flavour, main, url=f"{redis_url}?max_connections=1")
+
+
+def test_a_block_that_ends_waits_for_its_turn_even_if_it_is_cancelled(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    """Its connection stays open for the others, so no other process would ever find that its hold is dead."""
+    began, is_taken, was_told = threading.Event(), threading.Event(), threading.Event()
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+        await queue.put(b"v")
+        made = queue.queue if flavour == "sync" else queue
+        pool = made._driver.connections.pool
+
+        def tell() -> Stopped:
+            was_told.set()
+            return Stopped()
+
+        def waits() -> bool:
+            if not is_taken.is_set():
+                return False
+            turn = pool._shared.lock
+            waiting = turn.statistics().tasks_waiting if flavour == "trio" else turn._waiters
+            if waiting:
+                was_told.set()
+            return bool(waiting)
+
+        async def consume() -> None:
+            async with queue.receive():
+                began.set()
+                await until(is_taken.is_set, "is it the turn of another")
+                made.interrupt = tell
+
+        async def use_connection() -> None:
+            await until(began.is_set, "was it received")
+            turn = pool._shared.lock
+            await turn.acquire() if flavour != "sync" else turn.acquire(lambda: None)
+            is_taken.set()
+            await until(was_told.is_set, "was it told")
+            await pause()
+            turn.release()
+
+        stop = consume if flavour == "sync" else partial(cancelled, consume, waits)
+        await together(stop, use_connection)
+        made.interrupt = None
+
+    play(flavour, main, url=f"{redis_url}?max_connections=1")
+    assert not raw.exists(JOBS, f"{JOBS}:unacked")
+    invariant(raw)
 
 
 def test_without_scripts_an_operation_that_cannot_share_a_connection_gets_an_error(
