@@ -84,6 +84,10 @@ class Pause:
     seconds: float
 
 
+#: A step that lasts no time: a long operation, which does not wait, can be stopped there.
+CHECKPOINT: Final = Pause(0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class NewHold:
     """A step that sends nothing: the operation is about to take a role. It is sent a list: the new hold's id.

@@ -12,7 +12,16 @@ from __future__ import annotations
 
 from pressure.errors import PressureError
 from pressure.protocol.commands import atomic, check, executed
-from pressure.protocol.operation import Batch, Command, Context, Deadline, Operation, operation, with_done
+from pressure.protocol.operation import (
+    CHECKPOINT,
+    Batch,
+    Command,
+    Context,
+    Deadline,
+    Operation,
+    operation,
+    with_done,
+)
 from pressure.protocol.problems import does_not_exist
 from pressure.protocol.put import put_values
 from pressure.protocol.scripts import PutProgress
@@ -36,6 +45,7 @@ def redrive(ctx: Context, deadline: Deadline, most: int) -> Operation[int]:
                 end = min(most, length)
             if not values:
                 break
+            yield CHECKPOINT
             yield from with_done(done, put_values(ctx, PutProgress(values), deadline, overfill=False))
             done += 1
             yield from _remove(ctx, values)

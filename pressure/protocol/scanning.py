@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pressure.protocol.commands import check
-from pressure.protocol.operation import Batch, Operation
+from pressure.protocol.operation import CHECKPOINT, Batch, Operation
 
 _GLOB: Final = b"\\*?[]^-"
 
@@ -19,3 +19,4 @@ def keys_under(root: bytes) -> Operation[list[bytes]]:
         rests.update(key.removeprefix(root) for key in keys)
         if cursor == b"0":
             return sorted(rests)
+        yield CHECKPOINT

@@ -13,13 +13,16 @@ import redis
 
 from pressure import (
     CodecError,
+    PressureError,
     PressureWarning,
     Queue,
     QueueDoesNotExistError,
     QueueFullError,
+    ReliableQueue,
     ServerReplyError,
 )
 from pressure.cli import main
+from pressure.kinds.reliable.operations import TOGETHER
 from pressure.protocol import Context, Operation, redriving
 
 from .conftest import JOBS, invariant
@@ -184,6 +187,30 @@ def test_a_redriven_message_is_counted_although_it_cannot_be_removed(
         rejected.redrive(9)
     assert caught.value.done == 1
     assert rejected.length() == 1
+
+
+class StopError(PressureError):
+    """What a redrive is stopped with."""
+
+
+def test_a_redrive_can_be_stopped_between_two_messages(rejected: Queue, raw: redis.Redis) -> None:
+    rejected.interrupt = lambda: StopError() if raw.llen(JOBS) == 2 else None
+    with pytest.raises(StopError) as caught:
+        rejected.redrive(9)
+    assert caught.value.done == 2
+    assert (rejected.length(), rejected.rejected(9)) == (2, [b"3"])
+    invariant(raw)
+
+
+def test_a_redrive_of_dead_letters_can_be_stopped(redis_url: str, raw: redis.Redis) -> None:
+    dead, queue = (ReliableQueue(name, url=redis_url) for name in ("jobs:dead", "jobs"))
+    with dead, queue:
+        dead.push(*map(str, range(TOGETHER + 1)))
+        queue.interrupt = lambda: StopError() if raw.xlen("queue:jobs") else None
+        with pytest.raises(StopError):
+            queue.redrive(9999)
+        info = queue.info()
+    assert (info.undelivered, info.dead) == (TOGETHER, 1)
 
 
 def test_delete_removes_rejected_messages(jobs: Queue, raw: redis.Redis) -> None:

@@ -16,7 +16,7 @@ from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import by_lane
 from pressure.kinds.reliable.operations import TOGETHER, QueueState, acknowledged, recover
 from pressure.kinds.reliable.popping import pop
-from pressure.protocol.operation import Batch, Deadline, Operation
+from pressure.protocol.operation import CHECKPOINT, Batch, Deadline, Operation
 
 #: After how many milliseconds without acknowledgement a popped letter is recovered.
 IDLE: Final = 60_000
@@ -28,6 +28,7 @@ def redrive(ctx: KindContext, state: QueueState, count: int) -> Operation[int]:
     dead = QueueState(ReliableKeys.of(state.keys.dead, state.keys.group), state.backend, None)
     done = 0
     while done < count:
+        yield CHECKPOINT
         most = min(count - done, TOGETHER)
         dead_letters = yield from recover(ctx, dead, most, IDLE)
         if len(dead_letters) < most:
