@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pressure.cli import formatting, status
-from pressure.cli.call import Call, print_error
+from pressure.cli.call import Call, discard, print_error
 from pressure.cli.missing import replace_missing_streams
 from pressure.cli.parser import parse
 from pressure.cli.stop import Signals
@@ -38,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 importlib.import_module("pressure.cli.lookup").name_the_kind(call, error)
                 raise
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit would fail
+        discard(sys.stdout)  # or flushing at exit would fail
         return status.DONE
     except (Exception, KeyboardInterrupt) as error:
         return _fail(error)

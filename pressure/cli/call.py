@@ -10,7 +10,7 @@ import sys
 from argparse import Namespace
 from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import pressure
 from pressure.cli import formatting
@@ -104,4 +104,23 @@ def answer_json(value: object) -> None:
 
 def print_error(text: str) -> None:
     """Print text on standard error, always as one line."""
-    sys.stderr.write(f"pressure: {printable(' '.join(line.strip() for line in text.splitlines()))}\n")
+    tell(f"pressure: {printable(' '.join(line.strip() for line in text.splitlines()))}\n")
+
+
+def tell(text: str) -> None:
+    """Print text on standard error; discard it if its reader has gone or the disk is full.
+
+    That does not change the exit status, on which a program may depend.
+    """
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: IO[str]) -> None:
+    """Discard what is written to a standard stream from now on, and what could not be written."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, stream.fileno())
+    os.close(nothing)

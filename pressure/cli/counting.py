@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from pressure.cli import formatting, progress
-from pressure.cli.call import Call
+from pressure.cli.call import Call, tell
 from pressure.cli.framing import Framing
 from pressure.cli.progress import Meter
 from pressure.cli.streams import Writer, read_messages
@@ -29,7 +29,7 @@ def counting(
     finally:
         if not call.arguments.quiet:
             what = unit.removesuffix("s") if meter.messages == 1 else unit
-            sys.stderr.write(f"pressure {verb}: {meter.messages} {what} acknowledged\n")
+            tell(f"pressure {verb}: {meter.messages} {what} acknowledged\n")
 
 
 def writer_of(call: Call, output: int, framing: Framing) -> Writer:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from pressure.cli.call import Call, print_error
+from pressure.cli.call import Call, print_error, tell
 from pressure.cli.options import FLAG, QUIET, Arguments, positive_number, seconds
 from pressure.cli.status import DONE
 
@@ -130,7 +130,7 @@ def run(call: Call) -> int:
         _run(call, plan, settings)
     except PipelineError as error:
         if options.verbose:
-            sys.stderr.write(error.details + "\n")
+            tell(error.details + "\n")
         raise
     call.signals.check()
     return DONE

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from pressure.cli import formatting
+from pressure.cli.call import tell
 from pressure.errors import PressureError
 from pressure.queue import Queue
 
@@ -76,13 +77,11 @@ class PlainScreen:
         """Draw a frame in place of the previous one."""
         queue = f", queue {formatting.bar(*frame.fill).strip()}" if frame.fill else ""
         width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write(f"\r\x1b[K{f'{frame}{queue}'[:width]}")
-        sys.stderr.flush()
+        tell(f"\r\x1b[K{f'{frame}{queue}'[:width]}")
 
     def clear(self) -> None:
         """Remove what was drawn."""
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        tell("\r\x1b[K")
 
 
 def screen() -> Screen:

@@ -86,6 +86,24 @@ def test_a_lost_message_that_is_not_text_is_shown_as_base64(cli: Cli, queue: Que
 
 
 @on_full_disks
+@pytest.mark.parametrize(
+    ("arguments", "expected"), [("get jobs", 14), ("put jobs b --timeout 0", 8), ("put others --create a", 0)]
+)
+@pytest.mark.parametrize("has_reader", [True, False], ids=["full disk", "no reader"])
+def test_the_status_is_the_same_where_standard_error_cannot_be_written(
+    cli: Cli, queue: Queue, arguments: str, expected: int, has_reader: bool
+) -> None:
+    queue.create(1)
+    queue.put("a")
+    reader, errors = os.pipe()
+    os.close(reader)
+    with FULL.open("wb") as full:
+        status, *_ = finish(cli(*arguments.split(), stdout=full, stderr=full if has_reader else errors))
+    os.close(errors)
+    assert status == expected
+
+
+@on_full_disks
 def test_reliable_get_on_a_full_disk_takes_no_message(cli: Cli, queue: Queue, raw: redis.Redis) -> None:
     queue.create()
     queue.put_many(["a", "b"])
