@@ -31,6 +31,7 @@ WAITAOF_ON_REPLICA = (
 )
 
 WAITAOF_WITHOUT_FILE = b"ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
+NO_FILTERS = b"ERR Missing rdb-filter-only values"
 NO_REPLICAS = b"NOREPLICAS Not enough good replicas to write."
 SYNC_WITH_OUTPUT = b"ERR SYNC and PSYNC are invalid with pending output"
 

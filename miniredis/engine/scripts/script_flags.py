@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..cluster import cluster_errors
 from ..declarations.registry import chosen
-from ..protocol.errors import CommandError
+from ..protocol.errors import CommandError, until_nul
+from ..protocol.requests import split_arguments
 from . import script_errors
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
     if not body.startswith(b"#!"):
         return body, None
     line, end, _ = body.partition(b"\n")
-    if not end:
+    if not end or b"\0" in line:
         raise CommandError(script_errors.INVALID_SHEBANG)
-    engine, *options = line.split()
-    if engine != b"#!lua":
+    words = split_arguments(line)
+    if words is None:
+        raise CommandError(script_errors.UNBALANCED_SHEBANG)
+    engine, *options = words
+    if until_nul(engine) != b"#!lua":
         raise CommandError(script_errors.shebang_engine(engine))
     flags: set[bytes] = set()
     for option in options:
@@ -45,7 +49,7 @@ def read_shebang(body: bytes) -> tuple[bytes, Flags | None]:
 
 def read_flags(text: bytes) -> list[bytes]:
     """Flags separated by commas; raises ``CommandError`` for an unknown one."""
-    flags = text.split(b",") if text else []
+    flags = [until_nul(flag) for flag in text.split(b",")] if text else []
     for flag in flags:
         if flag not in FLAGS:
             raise CommandError(script_errors.shebang_flag(flag))

@@ -156,8 +156,10 @@ end
 
 redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
 
+local WANTED_BY_SET_REPL = host.version_number < 0x070200 and "two arguments" or "one argument"
+
 function redis.set_repl(...)
-    if select("#", ...) ~= 1 then raise("redis.set_repl() requires one argument.") end
+    if select("#", ...) ~= 1 then raise("redis.set_repl() requires " .. WANTED_BY_SET_REPL .. ".") end
     local flags = tonumber((...)) or 0
     if not (flags > -1 and flags < 4) then
         raise("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")

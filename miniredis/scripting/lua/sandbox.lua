@@ -194,7 +194,7 @@ local api = {}
 function api.next(...)
     local table, key = ...
     if type(table) ~= "table" then argument(2, 1, "next", "table", select("#", ...), table) end
-    return relay("next", rawpcall(rawnext, real[table] or table, key))
+    return rawnext(real[table] or table, key) -- its error has no place, as in Redis
 end
 
 function api.pairs(...)
@@ -221,7 +221,7 @@ function api.rawset(...)
     if type(table) ~= "table" then argument(2, 1, "rawset", "table", count, table) end
     if count < 3 then error("bad argument #" .. count + 1 .. " to 'rawset' (value expected)", 2) end
     if real[table] then error(READ_ONLY, 0) end
-    return relay("rawset", rawpcall(rawset, table, key, value))
+    return rawset(table, key, value) -- its errors have no place, as in Redis
 end
 
 function api.getmetatable(...)
@@ -413,6 +413,7 @@ function api.create_coroutine(...)
 end
 
 function api.resume(...)
+    if type((...)) ~= "thread" then error("bad argument #1 to 'resume' (coroutine expected)", 2) end
     return as_it_is(resume(...))
 end
 

@@ -105,7 +105,10 @@ ANSWERS = {
     "foo bar": b"-ERR Unrecognized REPLCONF option: foo",
     "version 7": b"-ERR Unrecognized REPLCONF option: version",
     "rdb-only 2": b"-ERR value is out of range, value must between 0 and 1",
+    "rdb-only x": b"-ERR value is not an integer or out of range",
     "rdb-filter-only functions": b"+OK",
+    'rdb-filter-only "functions"': b"+OK",
+    "rdb-filter-only 'functions": b"-ERR Missing rdb-filter-only values",
     "rdb-filter-only keys": b"-ERR Unsupported rdb-filter-only option: keys",
 }
 

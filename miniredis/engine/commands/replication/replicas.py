@@ -8,10 +8,11 @@ from typing import Final
 from ...clients.client_flags import MONITORS, REPLICA
 from ...clients.session import Session
 from ...declarations.registry import Keys, command, in_versions
-from ...numbers.numbers import parse_integer, read_integer, read_range
+from ...numbers.numbers import parse_integer, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import NO_REPLY, OK, NoReply, Reply
+from ...protocol.requests import split_arguments
 from ...replication import replication_errors
 from ...replication.replica import DATA, FUNCTIONS, Replica
 from ..keys.dump import RESTORE_SYNTAX, restore_
@@ -36,12 +37,18 @@ def capa(replica: Replica, value: bytes) -> None:
 
 
 def rdb_only(replica: Replica, value: bytes) -> None:
-    replica.is_snapshot_all = bool(read_range(value, 0, 1, errors.outside(0, 1)))
+    number = read_integer(value)
+    if number not in {0, 1}:
+        raise CommandError(errors.outside(0, 1))
+    replica.is_snapshot_all = bool(number)
 
 
 def rdb_filter_only(replica: Replica, value: bytes) -> None:
+    words = split_arguments(value)
+    if words is None:
+        raise CommandError(replication_errors.NO_FILTERS)
     replica.leaves_out = frozenset((DATA, FUNCTIONS))
-    for word in value.split():
+    for word in words:
         if word.lower() != b"functions":
             raise CommandError(replication_errors.unsupported_filter(word))
         replica.leaves_out -= {FUNCTIONS}
