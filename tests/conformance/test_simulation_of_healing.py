@@ -23,6 +23,7 @@ HUNDREDS = {
     ("cut-while-put-waits", True),
     ("short-waits-of-producers", False),
     ("short-waits-of-consumers", False),
+    ("short-waits-of-receivers", False),
 }
 
 

@@ -8,7 +8,7 @@ find it in their folder. A block marked ``sh`` is run by bash with a server of i
 not have. What an example imports beyond the extra ``test`` may
 be missing: then it is skipped.
 
-Each ``pressure`` and ``python`` in a shell example is a process, so the guides that have many are for the slow run:
+Each ``pressure`` and ``python`` in a shell example is a process, so these examples are for the slow run:
 ``pytest -m "not spark" tests/guides``.
 """
 
@@ -56,12 +56,9 @@ def is_in_spark(block: Block) -> bool:
     return "pressure.spark" in block.code or "--from-jsonl" in block.code
 
 
-MANY_PROCESSES = {"pressure/README.md", "pressure/COMMAND-LINE.md", "conformance/HISTORIES.md"}
-
-
 def example(block: Block) -> ParameterSet:
     marks = [pytest.mark.spark] if is_in_spark(block) else []
-    if block.language == "sh" and block.guide in MANY_PROCESSES:
+    if block.language == "sh":
         marks.append(pytest.mark.slow)
     return pytest.param(block, id=str(block), marks=marks)
 

@@ -275,7 +275,8 @@ ALL: Final = [name for name in OPERATION_CASES if name != "delete, in use"]  # w
 HOWS: Final = ("move", "move_half")
 WAITING: Final = "get, empty at first"
 USUAL: Final = {
-    *product(("create", "put, to the bound", WAITING, "receive"), ["plain"], HOWS),
+    *product(("create", "put, to the bound", WAITING, "receive"), ["plain"], ["move_half"]),
+    ("put, to the bound", "plain", "move"),
     *product([WAITING], FLAVOURS, ["move_half"]),
 }
 """What the default run has: some operations with one flavour, and one with each, since each has a driver of its own."""

@@ -164,7 +164,7 @@ def test_a_commit_drops_what_attempts_that_died_have_staged(place: Place, raw: r
 
 def test_a_stream_of_many_batches_leaves_a_bounded_number_of_keys(place: Place, raw: redis.Redis) -> None:
     with Sink(place.options()) as sink:
-        for batch in range(200):
+        for batch in range(50):
             staged(sink, [b"an attempt that failed"])
             sink.commit("w", batch, staged(sink, [b"a"]))
     assert raw.keys(f"__spark__:*{place.name}") == [sink._marker("w")]

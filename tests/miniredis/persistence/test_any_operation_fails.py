@@ -45,10 +45,10 @@ class Work:
     def do(self, disk: MemoryDisk, **directives: Any) -> None:
         """Works until the server stops, because it has to or because all is done; raises ``OSError`` then or not."""
         server = Server(disk, **directives)
-        for turn in range(5):
+        for turn in range(3):
             for push in (self._push, self._push_in_transaction, self._push_in_script, self._move):
                 self._try(server, push)
-            if turn in {1, 3}:
+            if turn < 2:
                 server.ask("BGREWRITEAOF")
         disk.plan = works  # at the end, if not before
         for _ in range(3):

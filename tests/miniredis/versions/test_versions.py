@@ -257,9 +257,9 @@ def test_the_fixtures_take_a_version_from_the_configuration_and_from_the_command
 ) -> None:
     pytester.makeini("[pytest]\nminiredis_version = 6.2\n")
     path = pytester.makepyfile(TEST.format(expected="6.2.14"))
-    pytester.runpytest_subprocess(path).assert_outcomes(passed=1)
+    pytester.runpytest(path).assert_outcomes(passed=1)
     # what the command line says comes first
-    refused = pytester.runpytest_subprocess(path, "--miniredis-version", "5.0")
+    refused = pytester.runpytest(path, "--miniredis-version", "5.0")
     refused.stderr.fnmatch_lines("*miniredis_version: there is no version '5.0'; it is one of 6.0, *")
 
 
