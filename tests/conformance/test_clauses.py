@@ -46,6 +46,9 @@ ANSWERS = {"list-notes", "redismq", "recorded"}
 #: Families that take seconds: the first command of the README, which CI begins with, plays them on both servers.
 SLOW = {"history", *APART}
 
+#: Likewise, but only with the client that it judges.
+SECONDS = {"reliable", "decided, list-move, our-client"}
+
 
 def marked(group: str, *others: str, usual: bool) -> ParameterSet:
     """A case that is in the default run if it is usual; CI runs the others, but for those that take long."""
@@ -103,7 +106,7 @@ def servers(clauses: list[Clause]) -> list[str]:
     ("group", "server"),
     [
         pytest.param(name, server, marks=pytest.mark.slow)
-        if server == "real_server"  # where that command plays the others, too
+        if server == "real_server" or name in SECONDS  # where that command plays the others, too
         else marked(name, server, usual=server == "embedded_server")
         for name, group in GROUPS.items()
         for server in servers(group)
@@ -139,7 +142,7 @@ AT_TIMES = {**USUAL, "trio": "real_server"}
 ONCE = {
     **dict.fromkeys(["queue", "backup", "ring"], "aio"),
     "get": "plain",
-    **dict.fromkeys(["reliable", "decided", "decided, list-move, our-client"], "sync"),
+    **dict.fromkeys(["decided", *SECONDS], "sync"),
     "refused, list-move, our-client": "sync",
 }
 """The groups that take longest are in the default run with one of the flavours."""
@@ -162,22 +165,24 @@ def test_every_clause_of_our_client_passes_with_every_flavour(
     expect_passed(clauses, request.getfixturevalue(server), FLAVOURS[flavour])
 
 
-#: Clauses in which operations that may be scripts take part; where lupa is missing, the first of the README's commands
-#: plays all of them so.
+#: Clauses in which each operation that may be a script takes part.
 WITH_SCRIPTS = (
     "item-before-close token-back-on-error reliable-done reliable-put-back create-atomic closed-first "
     "drains-to-bound role-back-on-error close-twice bound-and-one mark-goes-back"
-).split()
+)
 
 
-def test_our_client_passes_on_a_server_that_cannot_run_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first of the README's commands installs none, and a server without lupa runs no scripts."""
+@pytest.mark.parametrize("names", [WITH_SCRIPTS, exhaustive("many reliable-repaired")])
+def test_our_client_passes_on_a_server_that_cannot_run_scripts(
+    names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the extra ``lua`` is not installed, the server in this process runs none."""
     monkeypatch.setitem(sys.modules, "lupa", None)
     monkeypatch.delitem(sys.modules, "miniredis.scripting.interpreter", raising=False)
     with embedded() as address:
         with redis.Redis.from_url(address.url) as client, pytest.raises(redis.ResponseError, match="lupa"):
             client.eval("return 1", 0)
-        outcomes = judge(address, [CLAUSES[f"decided.{name}"] for name in WITH_SCRIPTS])
+        outcomes = judge(address, [CLAUSES[f"decided.{name}"] for name in names.split()])
     assert [outcome for outcome in outcomes if outcome.verdict != "passed"] == []
 
 

@@ -8,8 +8,8 @@ find it in their folder. A block marked ``sh`` is run by bash with a server of i
 not have. What an example imports beyond the extra ``test`` may
 be missing: then it is skipped.
 
-Each ``pressure`` and ``python`` in a shell example is a process, so these examples are for the slow run:
-``pytest -m "not spark" tests/guides``.
+The default run leaves out what takes a process or more: each ``pressure`` and ``python`` in a shell example is one,
+and so is pytest. CI runs all: ``pytest -m "not spark" tests/guides``.
 """
 
 from __future__ import annotations
@@ -123,6 +123,7 @@ def threads() -> set[threading.Thread]:
     return {each for each in threading.enumerate() if not each.daemon}
 
 
+@pytest.mark.slow
 def test_the_tests_in_the_examples_pass(tmp_path: Path) -> None:
     """All in one process, since pytest takes longer to start than they take."""
     expect_passed(tmp_path, *TOGETHER)

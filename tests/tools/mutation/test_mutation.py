@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import exhaustive
+
 from . import __main__, model, operators, reach, report
 from .bench import Benches
 from .beyond import BEYOND, BEYOND_FUNCTIONS, BEYOND_LINES
@@ -123,7 +125,11 @@ def test_the_operators_change_python_and_the_lua_in_it(small: str) -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["miniredis/engine/clients/waiting.py", "pressure/protocol/lua.py", "pressure/protocol/doctor.py"],
+    [
+        "miniredis/engine/clients/waiting.py",
+        "pressure/protocol/lua.py",
+        exhaustive("pressure/protocol/doctor.py"),
+    ],
 )
 def test_generated_mutants_are_python(file: str) -> None:
     for each in mutants_of(file):
