@@ -356,6 +356,7 @@ class StreamReader(DataSourceStreamReader, _Draining):
     def commit(self, end: dict[str, Any]) -> None:
         """Acknowledge all rows before an offset."""
         for name, each in self._told(end).items():
+            self._sources[name].compare(each["stream"], each["row"])
             self._sources[name].acknowledge(each["row"], each["stream"], each.get("dead"))
 
     def stop(self) -> None:

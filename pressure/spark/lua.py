@@ -66,10 +66,11 @@ if not by then return {'unknown', '', 0} end
 if by ~= me then return {'lost', by, 0} end
 """
 
-#: Begin or continue a stream. KEYS of this and the next three: owner, source, pending. ARGV: the owner, and
+#: Begin or continue a stream. KEYS of this and the next four: owner, source, pending. ARGV: the owner, and
 #: the id for a new stream. A new one begins if there is none, or if its claimed rows were moved meanwhile.
 #: The status "more" asks for another call: each puts back some rows of an earlier consumer.
-#: Returns the stream's id, the first row that is not acknowledged, and the row after the last claimed one.
+#: Returns the stream's id, the first row that is not acknowledged, the row after the last claimed one, the
+#: row where rows were numbered anew (or 0), and the first that was claimed unchecked (or nothing).
 OPEN: Final = Step(
     _STREAMS
     + b"""
@@ -91,7 +92,8 @@ if not id or claimed - first ~= count then
 end
 call('HDEL', source, 'paused')
 call('HSET', source, 'by', me)
-return {'ok', id, first, claimed, tonumber(call('HGET', source, 'renumbered') or 0)}
+local more = call('HMGET', source, 'renumbered', 'unchecked')
+return {'ok', id, first, claimed, tonumber(more[1] or 0), tonumber(more[2])}
 """
 )
 
@@ -106,14 +108,20 @@ for _, name in ipairs(call('HKEYS', source)) do
 end
 local after = tonumber(ARGV[2]) + call('LLEN', pending)
 call('HSET', source, 'first', ARGV[2], 'claimed', after, 'renumbered', ARGV[2])
+call('HDEL', source, 'unchecked')
 return {'ok', after}
 """
 )
 
+#: Note that the server knows all rows that the query knows. ARGV: the owner.
+CHECKED: Final = Step(_STREAMS + _SAME_OWNER + b"return {'ok', call('HDEL', source, 'unchecked')}")
+
 #: Claim rows. ARGV: the owner, how many rows and about how many bytes at most, the row after those claimed so
-#: far: if more are, an earlier attempt has claimed them, and if fewer are, the server has gone back. Returns
-#: how many were claimed, the row after them, and their bytes, which are noted in a field ``bytes FIRST``
-#: beside the row after them.
+#: far, and whether the query has told a row that it knows (1 or 0). If more rows are claimed, an earlier
+#: attempt has claimed them, and if fewer are, the server has gone back. If the query has told none yet, the
+#: first row is noted as ``unchecked``: the new rows may have the numbers of rows that the server has lost.
+#: Returns how many were claimed, the row after them, and their bytes, noted in a field ``bytes FIRST`` beside
+#: the row after them.
 CLAIM: Final = Step(
     _STREAMS
     + _SAME_OWNER
@@ -128,6 +136,9 @@ end
 local moved, status, size = take(tonumber(ARGV[2]), tonumber(ARGV[3]))
 if status == 'error' then return moved end
 if moved > 0 then
+  if ARGV[5] == '0' and call('HEXISTS', source, 'unchecked') == 0 then
+    call('HSET', source, 'unchecked', claimed)
+  end
   call('HINCRBY', source, 'claimed', moved)
   call('HSET', source, 'bytes ' .. claimed, (claimed + moved) .. ' ' .. size)
 end

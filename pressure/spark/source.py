@@ -23,7 +23,7 @@ from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseErr
 from pressure.protocol.commands import atomic
 from pressure.spark.diverting import Diverted
 from pressure.spark.errors import RowsGoneError, ServerRollbackError
-from pressure.spark.lua import ACK, CLAIM, LEAVE, OPEN, PAUSE, RENUMBER, Step
+from pressure.spark.lua import ACK, CHECKED, CLAIM, LEAVE, OPEN, PAUSE, RENUMBER, Step
 from pressure.spark.options import Options
 from pressure.spark.ownership import LOOK, Ownership, in_use
 from pressure.spark.places import new_id
@@ -52,12 +52,15 @@ class State:
         claimed: The number of the next row that will be claimed.
         renumbered: The row from which on rows were numbered anew after a rollback of the server; else 0.
             There are no rows before it.
+        unchecked: The first row that was claimed before the query told a row that it knows; None if there is
+            none, or if it has told one meanwhile.
     """
 
     id: str
     first: int
     claimed: int
     renumbered: int = 0
+    unchecked: int | None = None
 
 
 class Source:
@@ -75,6 +78,7 @@ class Source:
         self._owner = Ownership(self._server)
         self._me = self._owner.me
         self._state: State | None = None
+        self._checked = False
 
     @property
     def state(self) -> State:
@@ -99,7 +103,7 @@ class Source:
         if status != b"ok":
             self.release()
             raise self._problem(status, rest[0])
-        self._state = State(rest[0].decode(), *map(int, rest[1:]))
+        self._state, self._checked = State(rest[0].decode(), *map(int, rest[1:])), False
         return self._state
 
     def _step(self, step: Step, *args: str | int) -> list[Any]:
@@ -137,8 +141,7 @@ class Source:
 
     def check(self, id: str, row: int) -> None:  # noqa: A002, it is one
         """Raises RowsGoneError for an offset that is not of this stream, or whose rows were acknowledged."""
-        if id == self.state.id and row > self.state.claimed:
-            self._go_on_at(row)
+        self.compare(id, row)
         state = self.state
         if id != state.id:
             raise self._problem(b"other", b"")
@@ -148,9 +151,28 @@ class Source:
                 f"before {state.first} were acknowledged already; use a newer checkpoint"
             )
 
-    def _go_on_at(self, row: int) -> None:
-        """Go on after the server went back: it does not know this row, which the query has seen."""
-        told = self._gone_back(row, self.state.claimed)
+    def compare(self, id: str, row: int) -> None:  # noqa: A002, it is one
+        """Notice that the server went back below a row that Spark knows, before it is read or acknowledged.
+
+        Before Spark 4.2, the first rows are claimed before Spark tells a row. They have the numbers of the
+        rows that the server has lost, and would be taken for them.
+        """
+        state = self.state
+        if id != state.id:
+            return
+        known = state.claimed if state.unchecked is None else state.unchecked
+        if row > known:
+            self._go_on_at(row, known)
+        elif state.unchecked is not None:  # else no round trip
+            status, detail, *_ = self._step(CHECKED)
+            if status != b"ok":
+                raise self._problem(status, detail)
+            self._state = replace(state, unchecked=None)
+        self._checked = True
+
+    def _go_on_at(self, row: int, known: int) -> None:
+        """Go on after the server went back: it knows the rows before ``known``, and the query more."""
+        told = self._gone_back(row, known)
         if self.options.rollback != "resume":
             raise ServerRollbackError(
                 f"{told}; onServerRollback=resume reads what is in the queue, some of it perhaps for the "
@@ -160,7 +182,7 @@ class Source:
         status, after = self._step(RENUMBER, row)[:2]
         if status != b"ok":
             raise self._problem(status, after)
-        self._state = replace(self.state, first=row, claimed=int(after), renumbered=row)
+        self._state = replace(self.state, first=row, claimed=int(after), renumbered=row, unchecked=None)
 
     def _gone_back(self, row: int, claimed: int) -> str:
         return (
@@ -188,23 +210,26 @@ class Source:
             The row after the last one to read.
         """
         state = self.state
-        base = state.claimed if start is None else start
+        base, checked = (state.claimed, self._checked) if start is None else (start, True)
         self._move_due()
         last = max(base, state.claimed) + self.waiting() if most is None else base + most
         last = last if end is None else min(last, max(end, base))
         left = float("inf") if most_bytes is None else most_bytes
         while left > 0 and (wanted := min(last - self.state.claimed, CLAIMED_TOGETHER)) > 0:
             budget = int(min(CLAIMED_BYTES, left))
-            status, moved, *rest = self._step(CLAIM, wanted, budget, self.state.claimed)
+            before = self.state.claimed
+            status, moved, *rest = self._step(CLAIM, wanted, budget, before, int(checked))
             if status == b"back":  # while this query was running
                 self._state = replace(self.state, claimed=moved)
                 if moved < base:
-                    self._go_on_at(base)
+                    self._go_on_at(base, moved)
                 continue
             if status not in (b"ok", b"closed"):
                 raise self._problem(status, moved)
             claimed, size = map(int, rest)
             self._state = replace(self.state, claimed=claimed)
+            if not checked and self.state.unchecked is None:
+                self._state = replace(self.state, unchecked=before)
             left -= size
             if moved < wanted and size < budget:
                 break

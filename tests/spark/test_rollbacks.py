@@ -14,7 +14,7 @@ import redis
 from pressure.spark import ServerRollbackError
 from pressure.spark.server import QueueServer
 from pressure.spark.sink import Sink
-from pressure.spark.source import Source
+from pressure.spark.source import Source, offset_of
 
 from ..pressure.conftest import until
 from ..servers import RealServer, answers
@@ -132,6 +132,38 @@ def test_a_server_that_goes_back_below_a_running_stream_is_noticed_before_new_ro
         assert read(source, 10, 30) == [*some(0, 8), *some(108, 120)]
         source.acknowledge(30)
         assert source.leave() == 0
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["it goes on", "it dies meanwhile"])
+def test_rows_that_are_claimed_before_spark_tells_a_row_are_not_taken_for_lost_ones(
+    place: Place, go_back: Callable[[], Callable[[], None]], dies: bool
+) -> None:
+    """As Spark before 4.2 does it: it asks for rows first, and then acknowledges those before 10."""
+    datasource: Any = pytest.importorskip("pressure.spark.datasource")
+    place.put(*some(0, 5))
+    with reading(place) as source:
+        source.advance(0, 5)
+        back = go_back()
+        place.put(*some(5, 10))
+        source.advance(5, 5)
+        offset = offset_of(source, 10)
+    back()
+    place.put(*some(105, 125))
+    told = "Spark has seen the rows before 10, and the server knows those before 5"
+    reader = datasource.StreamReader(place.options(), None)
+    assert reader.latestOffset()["row"] == 25
+    if not dies:
+        with pytest.raises(ServerRollbackError, match=told):
+            reader.commit(offset)
+    reader.stop()
+    reader = datasource.StreamReader(place.options(onServerRollback="resume"), None)
+    assert reader.latestOffset()["row"] == 25
+    with pytest.warns(match=told):
+        reader.commit(offset)
+    assert reader.latestOffset()["row"] == 35
+    reader.stop()
+    with reading(place) as source:
+        assert read(source, 10, 35) == [*some(0, 5), *some(105, 125)]
 
 
 def test_claims_that_the_server_lost_and_spark_has_not_seen_are_made_again(
