@@ -52,7 +52,7 @@ class Example:
         """From the lines to the report, which is read from the second queue."""
         source = self._queue(LOG, BOUND)
         self._queue(REPORT, 0)
-        spark = session("access log", self.master, **QUIET)
+        spark = session("access log", self.master, spark__sql__session__timeZone="UTC", **QUIET)
         try:
             self._parse(spark, source)
             self._report(spark)

@@ -23,8 +23,8 @@ LIMIT = 500.0
 DOUBLED = "def doubled(table):\n    return table.selectExpr('concat(value, value) AS value')\n"
 
 
-def started(*words: str, cwd: Path) -> subprocess.Popen[str]:
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+def started(*words: str, cwd: Path, **more: str) -> subprocess.Popen[str]:
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), **more}
     return subprocess.Popen(
         [sys.executable, "-m", *words], cwd=cwd, env=environ, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -134,7 +134,7 @@ def test_an_error_in_java_or_in_a_function_is_reported_with_its_cause_and_line(
 
 def test_the_access_log_example_runs(tmp_path: Path) -> None:
     words = ["--lines", "20000", "--out", "out", "--master", "local[2]"]
-    process = started("pressure.spark.example", *words, cwd=tmp_path)
+    process = started("pressure.spark.example", *words, cwd=tmp_path, TZ="America/New_York")
     out, errors = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, errors[-4000:]
     told = out.splitlines()
