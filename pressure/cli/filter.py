@@ -2,15 +2,16 @@
 
 Rules:
     - Its input is written and its output read at the same time, so that the two processes cannot deadlock.
-    - The process has its own process group. So Ctrl-C reaches only ``pressure``, which then ends the process.
+    - The process has its own process group. So Ctrl-C reaches only ``pressure``, which then ends the group: a
+      shell, say, and what it runs.
     - Its standard error is that of ``pressure``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
+import signal
 import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -145,14 +146,15 @@ class Filter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Terminate the command if it is still running."""
+        """Terminate the command, and what it has started, if it is still running."""
         self._to.close()
         self._from.close()
-        if self._process.poll() is None:
-            self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
+        if not self._over or self._process.poll() is None:  # its output is open, or it has not ended
+            os.killpg(self._process.pid, signal.SIGTERM)
+            try:
                 self._process.wait(_GRACE)
-        self._process.kill()
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 

@@ -218,16 +218,20 @@ def test_output_that_is_not_in_the_format_given_is_refused(run: Run, source: Que
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("options", [[], ["--each"]])
+@pytest.mark.parametrize(
+    ("options", "work"),
+    [([], "exec sleep 1000"), (["--each"], "sleep 1000 | cat"), (["--each"], "sleep 1000 & exit")],
+)
 @pytest.mark.usefixtures("target")
-def test_a_signal_ends_pipe_and_its_command_and_the_message_goes_back(
-    cli: Cli, source: Queue, raw: redis.Redis, tmp_path: Path, number: int, options: list[str]
+def test_a_signal_ends_pipe_and_all_that_its_command_runs_and_the_message_goes_back(
+    cli: Cli, source: Queue, raw: redis.Redis, tmp_path: Path, number: int, options: list[str], work: str
 ) -> None:
     note = tmp_path / "pid"
-    pipe = cli("pipe", "jobs", *options, "--", "sh", "-c", f"echo $$ > {note}; exec sleep 1000", "--", "out")
+    pipe = cli("pipe", "jobs", *options, "--", "sh", "-c", f"echo $$ > {note}; {work}", "--", "out")
     until(lambda: raw.llen(f"{PREFIX}jobs:unacked") and note.exists() and note.read_text().endswith("\n"))
     pipe.send_signal(number)
-    assert finish(pipe)[0] == 128 + number
+    status, *_ = finish(pipe, limit=60)  # there is no end while a process has its standard error
+    assert status == 128 + number
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
     untouched(raw, source, b"1", b"2", b"3")
