@@ -1,4 +1,7 @@
-"""Fixtures: a fresh miniredis for each test, on each of its event loops."""
+"""Fixtures: a fresh miniredis for each test, on each of its event loops.
+
+The default run leaves out the poller of other platforms.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import pytest
 
 import miniredis
 
+from ..cases import exhaustive
 from .loops import LOOPS, started
 
 
-@pytest.fixture(params=LOOPS)
+@pytest.fixture(params=[exhaustive(each, when=each == "selector") for each in LOOPS])
 def loop(request: pytest.FixtureRequest) -> str:
     """How the server waits for its clients."""
     return str(request.param)

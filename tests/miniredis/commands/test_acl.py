@@ -120,7 +120,7 @@ def comparable(text: bytes) -> bytes:
 
 def test_rules_at_random_make_the_same_users_as_in_redis(both: list[RawConnection]) -> None:
     luck = random.Random(27)  # noqa: S311
-    for turn in range(200):
+    for turn in range(100):
         again = ["reset"] if turn % 10 == 0 else []
         request = ["ACL", "SETUSER", luck.choice(["ann", "bob"]), *again, *some_rules(luck)]
         ours, theirs = (ask(client, *request) for client in both)

@@ -109,7 +109,7 @@ pieces = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(pieces, max_size=12), st.lists(sizes(200_000), max_size=6))
 @example([b"*1\r\n$1\r\nxAB+OK\r\n"], [])
 def test_the_fast_path_and_cuts_do_not_change_the_parsed_requests(
@@ -134,7 +134,7 @@ spoilt = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(arguments, st.integers(0, 5), spoilt, st.lists(st.integers(0, 3000), max_size=4))
 def test_arguments_read_in_bulk_are_the_same_as_read_one_by_one(
     words: list[bytes], more: int, change: tuple[bytes, bytes], cuts: list[int]
@@ -146,7 +146,7 @@ def test_arguments_read_in_bulk_are_the_same_as_read_one_by_one(
     assert parse(data[start:end] for start, end in pairwise(places)) == parse([data], NoFastParser())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(arguments, max_size=4), spoilt, st.lists(st.integers(0, 30_000), max_size=4))
 @example([[b"a", b"b"]], (b"$1\r\n", b"$-1\r\n"), [])
 @example([[b"a", b"b"]], (b"$1\r\n", b":1\r\n"), [])

@@ -17,7 +17,7 @@ from .test_requests import CASES, encode
 NOW = Instant(1, 1)
 LONGEST = 400
 EVERYWHERE = 60
-"""Requests of fewer bytes are cut at every place, longer ones at one in five."""
+"""Requests of fewer bytes are cut at every place, longer ones at one in eight."""
 
 SHORT = {
     case.name: data
@@ -69,7 +69,7 @@ def cut_everywhere(data: bytes) -> None:
         whole = feed(engine, case)
         bytewise = feed(engine, *(case[at : at + 1] for at in range(len(case))))
         assert is_same(bytewise, whole), "byte by byte"
-        for at in range(1, len(case), 1 if len(case) < EVERYWHERE else 5):
+        for at in range(1, len(case), 1 if len(case) < EVERYWHERE else 8):
             assert is_same(feed(engine, case[:at], case[at:]), whole), f"cut at {at}"
 
 

@@ -222,5 +222,5 @@ class Both(RuleBasedStateMachine):
         }
 
 
-Both.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+Both.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestBoth = Both.TestCase
