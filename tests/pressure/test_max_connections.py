@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 import redis
+import trio
+from trio.lowlevel import enable_ki_protection
 
+import pressure.trio
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.connections.arguments import settings
 from pressure.execution.execution import watches_after
@@ -161,6 +165,45 @@ def test_a_block_that_ends_waits_for_its_turn_even_if_it_is_cancelled(
 
     play(flavour, main, url=f"{redis_url}?max_connections=1")
     assert not raw.exists(JOBS, f"{JOBS}:unacked")
+    invariant(raw)
+
+
+@pytest.mark.parametrize("ends_block", [True, False])
+def test_ctrl_c_while_trio_waits_for_its_turn_leaves_no_role_held(
+    redis_url: str, raw: redis.Redis, ends_block: bool
+) -> None:
+    is_taken = trio.Event()
+
+    @enable_ki_protection
+    async def use_connection(queue: pressure.trio.Queue) -> None:
+        await until(
+            lambda: raw.exists(f"{JOBS}:bound") and not raw.llen(f"{JOBS}:consumer_free"),
+            "is there a consumer",
+        )
+        turn = queue._driver.connections.pool._shared.lock  # type: ignore[union-attr]
+        await turn.acquire()
+        is_taken.set()
+        await until(lambda: turn.statistics().tasks_waiting, "does it wait")
+        signal.raise_signal(signal.SIGINT)
+        await pause()
+        turn.release()
+
+    async def main(queue: pressure.trio.Queue) -> None:
+        await queue.create()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(use_connection, queue)
+            if ends_block:
+                await queue.put(b"v")
+                async with queue.receive():
+                    await is_taken.wait()
+            else:
+                await queue.get()
+            await trio.sleep_forever()
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        play("trio", main, url=f"{redis_url}?max_connections=1")
+    assert [type(each) for each in caught.value.exceptions] == [KeyboardInterrupt]
+    assert not raw.exists(f"{JOBS}:unacked")
     invariant(raw)
 
 
