@@ -547,7 +547,11 @@ class RequestParser:
             return None
         line = bytes(self.input[self._at : end])
         self._at = end + 1
-        arguments = split_arguments(line.removesuffix(b"\r"))
+        return self.words_of(line.removesuffix(b"\r"))
+
+    def words_of(self, line: bytes) -> Request:
+        """The words of an inline command; raises ``ProtocolError`` if it is none."""
+        arguments = split_arguments(line)
         if arguments is None:
             raise ProtocolError(errors.UNBALANCED_QUOTES)
         return arguments

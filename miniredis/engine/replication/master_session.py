@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from ..clients.client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
 from ..clients.session import Session
 from ..declarations.registry import chosen, instead_of
 from ..effects.replay import NEVER
+from ..protocol.errors import ProtocolError
 from ..protocol.replies import pack
-from ..protocol.requests import FastParser, RequestParser, size_of
+from ..protocol.requests import FastParser, Request, RequestParser, size_of
 from .acks import NOTHING
 
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ __all__ = ["MasterSession"]
 LONGEST: Final = 1 << 62
 """No argument is too long: the master has taken it."""
 
+INLINE: Final = (
+    "Receiving inline protocol from master, master stream corruption? Closing the master connection and "
+    "discarding the cached master."
+)
+
 
 def acknowledged(offset: int, synced: int) -> tuple[bytes, ...]:  # noqa: ARG001
     """What a replica says of the offset up to which it has applied the stream."""
@@ -31,6 +38,27 @@ def acknowledged(offset: int, synced: int) -> tuple[bytes, ...]:  # noqa: ARG001
 def acknowledged_with_disk(offset: int, synced: int) -> tuple[bytes, ...]:
     """The same, and up to where it has the stream on its disk if it keeps a file."""
     return b"ACK", b"%d" % offset, *((b"FACK", b"%d" % synced) if synced != NOTHING else ())
+
+
+class StreamParser(RequestParser):
+    """Reads the stream of a master, in which a line is no command: the stream is damaged, or out of step.
+
+    Args:
+        warn: logs that.
+    """
+
+    __slots__ = ("_warn",)
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        super().__init__(FastParser(), lambda: LONGEST)
+        self._warn = warn
+
+    def words_of(self, line: bytes) -> Request:
+        """No words: an empty line is a sign of life, and another one a ``ProtocolError``."""
+        if line:
+            self._warn(INLINE)
+            raise ProtocolError(b"Master using the inline protocol. Desync?")
+        return []
 
 
 class MasterSession(Session):
@@ -52,9 +80,8 @@ class MasterSession(Session):
     must_obey = True
 
     def __init__(self, engine: Engine, database: Database, *, is_counted: bool) -> None:
-        super().__init__(
-            engine, engine.new_number(), RequestParser(FastParser(), lambda: LONGEST), engine.now
-        )
+        parser = StreamParser(engine.replication.upstream.link.warn)
+        super().__init__(engine, engine.new_number(), parser, engine.now)
         self.flags = MASTER | REPLIES_OFF
         self.db = database
         self.is_counted = is_counted

@@ -338,15 +338,17 @@ def test_a_master_may_go_on_under_another_name(replica: redis.Redis, master: Raw
     assert master.shake_hands()[-1] == [b"PSYNC", OTHER_NAME, b"11"]
 
 
+@pytest.mark.parametrize("garbage", [b"*1\r\n!garbage\r\n", b"\n\r\nSET k v\r\n"])
 def test_what_is_no_command_ends_the_link_and_nothing_is_taken_for_known(
-    replica: redis.Redis, master: RawMaster
+    garbage: bytes, replica: redis.Redis, master: RawMaster
 ) -> None:
     follow(replica, master)
     master.synchronize(snapshot_of({}))
     wait_until_up(replica)
-    master.say(b"*1\r\n!garbage\r\n")
+    master.say(garbage)
     master.hear_end()
     assert master.shake_hands()[-1] == [b"PSYNC", b"?", b"-1"]
+    assert replica.exists("k") == 0
 
 
 def test_commands_that_fail_are_passed_over_and_answered_by_nothing(
