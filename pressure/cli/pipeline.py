@@ -138,6 +138,7 @@ def run(call: Call) -> int:
 
 def _run(call: Call, plan: Plan, settings: dict[str, str]) -> None:
     from pressure.spark import finishing, pipeline, sessions, source
+    from pressure.spark.errors import PipelineError
     from pressure.spark.options import options_of
 
     options, given, rows = call.arguments, options_of(plan.source), 0
@@ -148,12 +149,24 @@ def _run(call: Call, plan: Plan, settings: dict[str, str]) -> None:
     try:
         call.signals.install()  # Spark has replaced the handler of SIGINT
         call.signals.check()
-        query = pipeline.started(spark, plan)
-        for batch in pipeline.running(
-            query, lambda: call.signals.requested_stop() is not None, source.Source(given).pause
-        ):
-            rows += batch.rows
-            _say(options, f"batch {batch.number}: {batch.rows:,} rows, {batch.rate:,.0f}/s")
+        restarts = pipeline.RESTARTS
+        while restarts >= 0:
+            query = pipeline.started(spark, plan)
+            try:
+                for batch in pipeline.running(
+                    query, lambda: call.signals.requested_stop() is not None, source.Source(given).pause
+                ):
+                    rows, restarts = rows + batch.rows, pipeline.RESTARTS
+                    _say(options, f"batch {batch.number}: {batch.rows:,} rows, {batch.rate:,.0f}/s")
+                break
+            except PipelineError as error:
+                if pipeline.STARVED not in error.details or not restarts:
+                    raise
+                restarts -= 1
+                _say(
+                    options,
+                    "the machine is busy, and a process of Spark took more than 10 s to start; trying again",
+                )
         left = finishing.finish(query, url_of(call), lease=given.lease, options=plan.source)
         _say(options, f"{rows} rows done" + (f", {left} are claimed for the next run" if left else ""))
     finally:

@@ -25,6 +25,10 @@ Transform: TypeAlias = Callable[[Any], Any]
 #: Seconds between two checks of a query's progress, and seconds that it has to end once it is stopped.
 LOOK: Final = 0.2
 GRACE: Final = 60.0
+#: What Spark says if a Python process took more than ten seconds to start, as on a busy machine: no setting
+#: changes this limit. And how often a query is then started again without having completed a batch.
+STARVED: Final = "failed to connect back"
+RESTARTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)

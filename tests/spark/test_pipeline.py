@@ -196,15 +196,16 @@ def test_a_transform_that_does_not_return_a_dataframe_is_an_error() -> None:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query], list[Any]]:
+def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
     """Has the command run a query, and notes what Spark is told."""
 
-    def use(query: Query) -> list[Any]:
+    def use(*queries: Query) -> list[Any]:
         notes: list[Any] = []
+        left = list(queries)
 
         def start(_: Any, plan: Plan) -> Query:
             notes.append(plan)
-            return query
+            return left.pop(0)
 
         def session(_: str, master: str, *, folder: str, apart: bool, **settings: str) -> Table:
             notes.append(master)
@@ -228,7 +229,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query], list[Any]]:
 
 
 def test_the_command_turns_its_options_into_a_plan_and_prints_progress(
-    fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
+    fake: Callable[..., list[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     notes = fake(Query(2))
     line = "--host h --port 7000 --db 3 pipeline --from a --to b --checkpoint c --to-kind backup --rows 9 --drain"
@@ -254,7 +255,7 @@ def test_the_command_turns_its_options_into_a_plan_and_prints_progress(
 
 
 @pytest.mark.parametrize("target", ["x.parquet", "folder/x"])
-def test_the_command_can_write_parquet(fake: Callable[[Query], list[Any]], target: str) -> None:
+def test_the_command_can_write_parquet(fake: Callable[..., list[Any]], target: str) -> None:
     notes = fake(Query(0))
     assert main(["pipeline", "--from", "a", "--to", target, "--checkpoint", "c", "-q"]) == 0
     assert notes[2].target == target
@@ -262,7 +263,7 @@ def test_the_command_can_write_parquet(fake: Callable[[Query], list[Any]], targe
 
 
 def test_the_command_passes_on_what_spark_and_the_queues_are_to_do(
-    fake: Callable[[Query], list[Any]],
+    fake: Callable[..., list[Any]],
 ) -> None:
     notes = fake(Query(0))
     line = (
@@ -287,20 +288,31 @@ def test_a_setting_of_spark_without_a_value_is_wrong_usage(capsys: pytest.Captur
 
 
 def test_the_command_prints_the_cause_when_the_query_fails(
-    fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
+    fake: Callable[..., list[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake(Query(0, error=SparkError(JAVA)))
     assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c"]) == 7
     assert "QueueInUseError: queue 'jobs' is read by another query" in capsys.readouterr().err
 
 
-def test_the_status_is_that_of_the_error_in_the_query(fake: Callable[[Query], list[Any]]) -> None:
+@for_each(("rows", "status"), [((0, 0, 1, 0, 0, 0, 0, 2), 0), ((0,) * 6, 18)])
+def test_a_query_is_started_again_when_the_machine_is_so_busy_that_spark_waits_for_a_process_in_vain(
+    fake: Callable[..., list[Any]], rows: tuple[int, ...], status: int
+) -> None:
+    """Five times after each batch that was completed; the last query of the first case ends well."""
+    starved = SparkError("org.apache.spark.SparkException: Python worker failed to connect back.")
+    notes = fake(*(Query(each, error=starved if each < 2 else None) for each in rows))
+    assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c"]) == status
+    assert sum(isinstance(each, Plan) for each in notes) == len(rows)
+
+
+def test_the_status_is_that_of_the_error_in_the_query(fake: Callable[..., list[Any]]) -> None:
     fake(Query(0, error=SparkError("ZeroDivisionError: division by zero")))
     assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c"]) == 18
 
 
 def test_all_that_spark_says_is_printed_on_request(
-    fake: Callable[[Query], list[Any]], capsys: pytest.CaptureFixture[str]
+    fake: Callable[..., list[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake(Query(0, error=SparkError(JAVA)))
     assert main(["pipeline", "--from", "a", "--to", "b", "--checkpoint", "c", "--verbose"]) == 7
