@@ -172,13 +172,11 @@ class Source:
 
     def _go_on_at(self, row: int, known: int) -> None:
         """Go on after the server went back: it knows the rows before ``known``, and the query more."""
-        told = self._gone_back(row, known)
+        told, first = self._gone_back(row, known), self.state.first
+        again = f"those that it has from {first} on, the ones before {row} perhaps for the second time"
         if self.options.rollback != "resume":
-            raise ServerRollbackError(
-                f"{told}; onServerRollback=resume reads what is in the queue, some of it perhaps for the "
-                "second time"
-            )
-        warnings.warn(told, stacklevel=1)
+            raise ServerRollbackError(f"{told}; onServerRollback=resume reads {again}")
+        warnings.warn(f"{told}; the stream reads {again}", stacklevel=1)
         status, after = self._step(RENUMBER, row)[:2]
         if status != b"ok":
             raise self._problem(status, after)
