@@ -68,7 +68,7 @@ class Asynchronous(Flavour):
             if block.holds_role:
                 checkout = await self._driver.checkout()
                 stack.push_async_callback(self._shielded, checkout.close)
-                run = checkout.run
+                run = checkout.run_one_end
             taken = await run(block.enter)
             try:
                 yield taken
@@ -289,6 +289,11 @@ class AsyncCheckout(BaseCheckout):
         self._check()
         result: T = await self._execution(operation, self).run()
         return result
+
+    async def run_one_end(self, operation: Operation[T]) -> T:
+        """Run the operation at one end of a block that holds a role; see ``one_end``."""
+        with self.one_end():
+            return await self.run(operation)
 
     async def close(self) -> None:
         """End the holds, and give the connection back."""

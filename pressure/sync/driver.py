@@ -136,6 +136,11 @@ class Checkout(BaseCheckout):
             interrupt = deferred.pending if own is None else lambda: deferred.pending() or own()
             return self._run(operation, CancelScope(interrupt, self._deadline))
 
+    def run_one_end(self, operation: Operation[T]) -> T:
+        """Run the operation at one end of a block that holds a role; see ``one_end``."""
+        with self.one_end():
+            return self.run(operation)
+
     def close(self) -> None:
         """End the holds, and give the connection back."""
         if self._close_once():

@@ -69,7 +69,7 @@ class Synchronous(Flavour):
             if block.holds_role:
                 checkout = self._driver.checkout(self._wish)
                 stack.callback(checkout.close)
-                run = checkout.run
+                run = checkout.run_one_end
             taken = run(block.enter)
             try:
                 yield taken

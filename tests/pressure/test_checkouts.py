@@ -16,6 +16,7 @@ import redis
 from pressure import ConnectionFailedError, OutcomeUnknownError, Queue
 from pressure.connections.identity import connection_in
 from pressure.protocol import length
+from pressure.sync.driver import Checkout
 
 from .conftest import JOBS, ROOT, StartTask, invariant, server_fixture, until, waiting
 from .loops import live, ours, play
@@ -147,6 +148,34 @@ def test_the_connection_of_an_operation_that_was_broken_off_is_closed(
         queue.interrupt = None
         queue.put(b"v")
         assert queue.get() == b"v"
+
+
+@pytest.mark.parametrize("moment", ["after the first operation", "before the second operation"])
+def test_the_connection_of_a_block_that_was_broken_off_is_closed(
+    redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A handler of a signal may raise between the operations of a block, too."""
+    run, calls = Checkout.run, iter(["first", "second"])
+
+    def broken_off(self: Checkout, operation: Any) -> Any:
+        if moment == f"before the {next(calls)} operation":
+            raise SystemExit
+        result = run(self, operation)
+        if moment == "after the first operation":
+            raise SystemExit
+        return result
+
+    with Queue("jobs", url=redis_url) as queue:
+        queue.create()
+        queue.put(b"v")
+        with monkeypatch.context() as patches:
+            patches.setattr(Checkout, "run", broken_off)
+            with pytest.raises(SystemExit), queue.receive():
+                pass
+        assert raw.llen(f"{JOBS}:consumer_free") == 0
+        until(lambda: not ours(raw), "was it closed")
+        assert queue.get() == b"v"
+    invariant(raw)
 
 
 # Forks
