@@ -119,8 +119,8 @@ def every_command_rows() -> Iterator[Row]:
 
 
 def peer_rows() -> Iterator[Row]:
-    """The first rows, against others that stand in for Redis in tests."""
-    for peer, bound in (("fakeredis", 10.0), ("go-miniredis", 1.0)):
+    """The first rows, against Valkey, and others that stand in for Redis in tests."""
+    for peer, bound in (("valkey", 0.0), ("fakeredis", 10.0), ("go-miniredis", 1.0)):
         for pipeline in (1, 16):
             group = peer if pipeline == 1 else f"{peer}-{pipeline}"
             queued = "" if pipeline == 1 else f", pipeline of {pipeline}"

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
+from miniredis.testing.real_programs import find_valkey
 from miniredis.testing.real_servers import START_LIMIT, Command, at_free_port, real_at_free_port
 
 from ..targets import fakeredis_command, find_real_redis, go_miniredis_command
@@ -110,14 +111,24 @@ def first_line(stream: IO[bytes]) -> str:
 
 
 @contextmanager
-def redis_server(*flags: str) -> Iterator[RunningServer]:
-    """The real one, which keeps nothing unless flags say so."""
-    executable = find_real_redis()
+def real_server(name: str, find: Callable[[], Path], *flags: str) -> Iterator[RunningServer]:
+    """A real Redis or Valkey, which keeps nothing unless flags say so."""
+    executable = find()
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
         real_at_free_port(executable, Path(folder), *CROWD, *flags) as (process, port),
     ):
-        yield RunningServer("redis-server", port, process)
+        yield RunningServer(name, port, process)
+
+
+def redis_server(*flags: str) -> AbstractContextManager[RunningServer]:
+    """A redis-server; see ``real_server``."""
+    return real_server("redis-server", find_real_redis, *flags)
+
+
+def valkey() -> AbstractContextManager[RunningServer]:
+    """A valkey-server; see ``real_server``."""
+    return real_server("valkey", find_valkey)
 
 
 def fakeredis() -> AbstractContextManager[RunningServer]:
@@ -148,6 +159,7 @@ SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[RunningServer]]]
     "miniredis, appendfsync always": partial(miniredis, *durable("always")),
     "redis-server, appendfsync always": partial(redis_server, *durable("always")),
     "miniredis, appendfsync everysec": partial(miniredis, *durable("everysec")),
+    "valkey": valkey,
     "fakeredis": fakeredis,
     "go-miniredis": go_miniredis,
 }
