@@ -262,8 +262,11 @@ class StreamReader(DataSourceStreamReader, _Draining):
     def _rows(self, offset: dict[str, Any]) -> dict[str, int]:
         """The row of each queue in an offset; of a new queue, its first. Raises RowsGoneError."""
         told = self._told(offset)
-        for name, each in told.items():
-            self._sources[name].check(each["stream"], each["row"])
+        for name, source in self._sources.items():
+            if name in told:
+                source.check(told[name]["stream"], told[name]["row"])
+            else:  # Spark knows no row of it
+                source.compare(source.state.id, source.state.first)
         return {name: each.state.first for name, each in self._sources.items()} | {
             name: int(each["row"]) for name, each in told.items()
         }
