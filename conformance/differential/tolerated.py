@@ -242,6 +242,7 @@ MODULES: Final = Tolerated(
     without_modules,
 )
 WORDS_OF_SCRIPTS: Final = (
+    (re.compile(rb"(?s)^(-ERR Error compiling script) .*"), rb"\1"),
     (re.compile(rb"@\w+: ?\d+: "), b""),
     (re.compile(rb"^(?:-|\$\d+\r\n)(?:ERR )?"), b"-"),
     (re.compile(rb"[Ff]rom (?:Lua )?scripts?"), b"from script"),
@@ -268,8 +269,9 @@ def in_words_of_6(reply: Tree) -> object:
 
 SCRIPTS: Final = Tolerated(
     "errors of scripts",
-    ("eval", "evalsha"),
-    "6.x puts the place into errors that a script sees, and makes other errors of its own Lua code",
+    ("eval", "evalsha", "script|load"),
+    "6.x puts the place into errors that a script sees, makes other errors of its own Lua code, and compiles "
+    "a script as the body of a function",
     in_words_of_6,
     of_errors=True,
 )
@@ -281,7 +283,31 @@ def without_counters(reply: Tree) -> object:
     return line_fields(re.sub(rb" tot-(?:net-in|net-out|cmds)=\d+", b"", reply))
 
 
-OF_COMMANDLOG: Final = Tolerated("help on logs", ("commandlog|help",), "our own words", kind_of)
+OF_COMMANDLOG: Final = Tolerated(
+    "logs",
+    ("commandlog|help", "commandlog|get", "commandlog|len"),
+    "our own words; how long a command took; no large requests and replies are logged here",
+    kind_of,
+)
+LATEST: Final = 1 << 50
+"""No date in seconds or milliseconds is beyond it."""
+
+
+def unless_beyond(near_step: int) -> Callable[[Tree], object]:
+    """A level for numbers of time, of which those beyond all dates are the same."""
+    level = near(near_step)
+    return lambda reply: (
+        b":beyond"
+        if isinstance(reply, bytes) and abs(int(reply[1:] if reply[:1] == b":" else 0)) > LATEST
+        else level(reply)
+    )
+
+
+BEYOND: Final = "two clocks; 6.0 keeps a time beyond 64 bits, and the latest one is kept here"
+OF_6_0: Final = (
+    Tolerated("seconds", ("ttl", "expiretime"), BEYOND, unless_beyond(1)),
+    Tolerated("milliseconds", ("pttl", "pexpiretime"), BEYOND, unless_beyond(MILLISECONDS)),
+)
 COUNTERS: Final = Tolerated(
     "counters of clients",
     ("client|list", "client|info"),
@@ -291,7 +317,8 @@ COUNTERS: Final = Tolerated(
 
 
 OF_VERSIONS: Final[dict[str, tuple[Tolerated, ...]]] = {
-    **dict.fromkeys(("6.0", "6.2"), (SCRIPTS,)),
+    "6.0": (SCRIPTS, *OF_6_0),
+    "6.2": (SCRIPTS,),
     **dict.fromkeys(("7.2", "7.4"), (ENCODINGS_SINCE_7_2,)),
     "8.0": (ENCODINGS_SINCE_7_2, MODULES),
     "valkey-8.1": (ENCODINGS_SINCE_7_2, COUNTERS, OF_COMMANDLOG),

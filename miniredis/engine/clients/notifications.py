@@ -126,6 +126,13 @@ def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
     return AFTER_REPLY.get(command, NONE)
 
 
+@instead_of(after_reply, "8.0")
+def after_reply_of_8_0(command: bytes, args: list[bytes]) -> frozenset[str]:
+    """The same as since 7.2, but that it replies to FLUSHALL and FLUSHDB at the end of all."""
+    flushes = command in {b"flushall", b"flushdb"} and args[-1].upper() != b"ASYNC"
+    return NONE if flushes else all_after_reply(command, args)
+
+
 @instead_of(after_reply, "7.2+")
 def all_after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:  # noqa: ARG001
     """All that its own client hears of it, unless its replies are pushes themselves."""

@@ -84,8 +84,9 @@ class Tracking:
         most: how many keys are remembered at most; 0 for any number.
     """
 
-    def __init__(self, sessions: dict[int, Session]) -> None:
+    def __init__(self, sessions: dict[int, Session], *, tells_at_once: bool = False) -> None:
         self._sessions = sessions
+        self._tells_at_once = tells_at_once
         self.count = 0
         self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a dict finds its first key slowly
         self.prefixes: dict[bytes, Prefix] = {}
@@ -183,7 +184,7 @@ class Tracking:
                 continue
             if session is running and tracker.no_loop:
                 continue
-            if session is running and not at_once:
+            if session is running and not (at_once or self._tells_at_once):
                 self._later.append((session, tracker, [key]))
             else:
                 self._tell(session, tracker, [key], event)
@@ -191,7 +192,7 @@ class Tracking:
     def flushed(self, running: Session | None) -> None:
         """Invalidates all keys."""
         for session in tuple(self._sessions.values()) if self.count else ():
-            if session.tracker is not None and session is running:
+            if session.tracker is not None and session is running and not self._tells_at_once:
                 self._later.append((session, session.tracker, None))
             elif session.tracker is not None:
                 self._tell(session, session.tracker, None)

@@ -23,7 +23,6 @@ OLD: Final = "6.0-6.2"
 
 
 REFUSALS: Final = {
-    ("6.0", b"geoadd"): SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... ",
     ("6.0", b"xadd"): INVALID_STREAM_ID,
 }
 """What is said instead of a syntax error."""
@@ -32,8 +31,8 @@ REFUSALS: Final = {
 UNMARKED: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
 """Words that 6.0 does not have although the declaration does not say so, as that of 7.0 does not."""
 
-LATE: Final = frozenset((b"georadius", b"georadius_ro", *UNMARKED))
-"""Commands that look at their options last."""
+LATE: Final = frozenset((b"geoadd", b"georadius", b"georadius_ro", *UNMARKED))
+"""Commands that look at their options last, or take them for something else."""
 
 
 def tokens(arguments: Sequence[Argument]) -> Iterator[bytes]:

@@ -142,6 +142,7 @@ wrap_in_versions(OLD, "xadd", without_partial_ids)
 wrap_in_versions("6.0", "xadd", with_lengths_only)
 wrap_in_versions("6.0", "xrange xrevrange", partial(with_closed_bounds, first=2))
 wrap_in_versions("6.0", "xpending", partial(with_closed_bounds, first=3, count_at=5))
+wrap_in_versions("6.0", "xpending", partial(without_more_words, most=7))
 
 
 def if_there(handler: Handler, kind: object, nothing: object = None, error: bytes = b"") -> Handler:

@@ -390,7 +390,6 @@ def without_more_words(handler: Handler, most: int) -> Handler:
     return run
 
 
-wrap_in_versions("6.0", "xpending", partial(without_more_words, most=7))
 wrap_in_versions(OLD, "info", partial(without_more_words, most=2))
 
 

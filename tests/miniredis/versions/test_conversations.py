@@ -103,6 +103,11 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *(f"HINCRBY h {LONG} 5", "OBJECT ENCODING h", f"HINCRBYFLOAT i {LONG} 5", "OBJECT ENCODING i"),
         *(f"HSETNX h {LONG}x 5", "OBJECT ENCODING h", "HINCRBY h f 1", "OBJECT ENCODING h", "HINCRBY h f x"),
     ),
+    "what 6.0 takes for something else": (
+        *("GEOADD a nx 0 0 a 0 0", "GEOADD a nx 0 0 a", "XADD s 1-1 a b", "XGROUP CREATE s g 0", "SET str 1"),
+        *("xpending s g (1 - 1 c x", "xpending s g (1 - 1 c", "HINCRBYFLOAT str f inf", "HINCRBYFLOAT h f inf"),
+        *("HSET h f x", "HINCRBYFLOAT h f inf", "HINCRBYFLOAT h f nan", "CLIENT LIST DB 2147483648"),
+    ),
     "in a transaction": ("MULTI", "CLIENT REPLY ON", "PING", "EXEC"),
     "what COMMAND tells of subcommands": (
         "COMMAND INFO client|reply client|id client|setname client|no-evict client|caching client|getredir",
@@ -190,6 +195,38 @@ def test_a_wait_for_replicas_counts_as_an_effect_since_7_2(version: str, counted
     for request in ("WAIT 0 10", "WAIT 1 10"):
         engine.receive(client, encode(*words_of(request)), NOW)
     assert engine.replication.history.offset == counted
+
+
+FLUSHED: Final = b">2\r\n$10\r\ninvalidate\r\n_\r\n"
+CHANGED: Final = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n"
+OK: Final = b"+OK\r\n"
+
+
+@pytest.mark.parametrize(("version", "request_", "heard"), [
+    ("6.0", "SET a c", CHANGED + OK),
+    ("6.2", "SET a c", OK + CHANGED),
+    ("6.0", "FLUSHALL", FLUSHED + OK),
+    ("7.0", "FLUSHALL", OK + FLUSHED),
+    ("8.0", "FLUSHALL", FLUSHED + OK),
+    ("8.0", "FLUSHDB SYNC", FLUSHED + OK),
+    ("8.0", "FLUSHALL ASYNC", OK + FLUSHED),
+    ("8.0", "EVAL return{redis.call('flushall')} 0", b"*1\r\n" + OK + FLUSHED),
+    ("8.0", "MULTI; FLUSHALL; EXEC", OK + b"+QUEUED\r\n*1\r\n" + OK + FLUSHED),
+    ("valkey-9.1", "FLUSHALL", OK + FLUSHED),
+])  # fmt: skip
+def test_who_invalidates_own_keys_hears_of_it_before_or_after_the_reply(
+    version: str, request_: str, heard: bytes
+) -> None:
+    """As real servers of each did, over a socket."""
+    environment = Environment(new_interpreter=new_interpreter)
+    engine = miniredis.Engine(miniredis.Config(version=version), NOW, environment=environment)
+    client = engine.connect(NOW)
+    for request in ("HELLO 3", "CLIENT TRACKING ON", "SET a b", "GET a"):
+        engine.receive(client, encode(*words_of(request)), NOW)
+    client.take_output()
+    for request in request_.split("; "):
+        engine.receive(client, encode(*request.encode().split()), NOW)
+    assert client.take_output() == heard
 
 
 def record(servers: list[str]) -> None:

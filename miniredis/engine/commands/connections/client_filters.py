@@ -19,7 +19,7 @@ from ...clients.client_list import (
 )
 from ...clients.session import Session
 from ...declarations.registry import chosen, in_versions, instead_of
-from ...numbers.numbers import parse_integer, read_integer
+from ...numbers.numbers import as_c_int, parse_integer, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply, Verbatim
@@ -58,6 +58,8 @@ def by_idle_time(text: bytes) -> Filter:
 
 def by_database(session: Session, text: bytes) -> Filter:
     index, last = read_integer(text, errors.DB_NOT_AN_INTEGER), len(session.engine.keyspace.databases) - 1
+    if index != as_c_int(index):
+        raise CommandError(errors.DB_NOT_AN_INTEGER)
     if not 0 <= index <= last:
         raise CommandError(errors.no_database(last))
     return lambda other: other.db.index == index

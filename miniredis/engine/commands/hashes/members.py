@@ -76,6 +76,17 @@ def hincrbyfloat(session: Session, args: list[bytes]) -> Reply:
     return result
 
 
+@in_versions("6.0", "hincrbyfloat")
+def hincrbyfloat_of_6_0(session: Session, args: list[bytes]) -> Reply:
+    """HINCRBYFLOAT, which takes infinity for a number that is too large for any sum."""
+    increment = LongDouble.parse(args[3])
+    if increment is None or not increment.is_infinite:
+        return hincrbyfloat(session, args)
+    values = session.db.lookup_write(args[1], HASH)
+    number = LongDouble.parse(b"0" if values is None else values.fields.get(args[2], b"0"))
+    raise CommandError(errors.HASH_NOT_A_FLOAT if number is None else errors.NOT_FINITE)
+
+
 def put_number(
     session: Session, args: list[bytes], values: HashValue | None, number: bytes, event: str
 ) -> None:

@@ -8,7 +8,7 @@ from ...clients.client_flags import EXECUTING
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
-from ...declarations.registry import command
+from ...declarations.registry import Handler, command, wrap_in_versions
 from ...keyspace.keyspace import Database
 from ...numbers.numbers import read_range
 from ...protocol import errors
@@ -64,6 +64,21 @@ def flushdb(session: Session, args: list[bytes]) -> Reply:
 def flushall(session: Session, args: list[bytes]) -> Reply:
     """Deletes all keys of all databases."""
     return flush(session, args, None)
+
+
+def telling_of_it(handler: Handler) -> Handler:
+    """FLUSHDB or FLUSHALL, which tells its own client of invalid keys before it replies, but not in EXEC."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        reply = handler(session, args)
+        if session.may_block:
+            session.engine.notifier.tracking.command_over()
+        return reply
+
+    return run
+
+
+wrap_in_versions("8.0", "flushdb flushall", telling_of_it)
 
 
 def flush(session: Session, args: list[bytes], database: Database | None) -> Reply:
