@@ -144,6 +144,12 @@ async def until(condition: Callable[[], Any], what: str = "condition", limit: fl
     raise AssertionError(f"not in {limit} s: {what}")
 
 
+async def others_had_turns(count: int = 5) -> None:
+    """Until others could run so many times."""
+    turns = iter(range(count))
+    await until(lambda: next(turns, None) is None, "did others run")
+
+
 async def together(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
     """Run calls side by side; their results, or errors."""
     results: list[Any] = [None] * len(calls)

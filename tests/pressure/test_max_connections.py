@@ -24,7 +24,7 @@ from tests.cases import for_each
 
 from .conftest import JOBS, StartTask, invariant, server_fixture, waiting
 from .conftest import until as come
-from .loops import Stopped, cancelled, live, ours, pause, play, together, until
+from .loops import Stopped, cancelled, live, others_had_turns, ours, play, together, until
 
 server_address = server_fixture("embedded_server", "real_server")
 
@@ -156,7 +156,7 @@ def test_a_block_that_ends_waits_for_its_turn_even_if_it_is_cancelled(
             await turn.acquire() if flavour != "sync" else turn.acquire(lambda: None)
             is_taken.set()
             await until(was_told.is_set, "was it told")
-            await pause()
+            await others_had_turns()
             turn.release()
 
         stop = consume if flavour == "sync" else partial(cancelled, consume, waits)
@@ -185,7 +185,7 @@ def test_ctrl_c_while_trio_waits_for_its_turn_leaves_no_role_held(
         is_taken.set()
         await until(lambda: turn.statistics().tasks_waiting, "does it wait")
         signal.raise_signal(signal.SIGINT)
-        await pause()
+        await others_had_turns()
         turn.release()
 
     async def main(queue: pressure.trio.Queue) -> None:

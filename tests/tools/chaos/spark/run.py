@@ -184,7 +184,9 @@ def roll_back(run: Run) -> None:
     """The server loses its last second. Nobody does anything until it is known what was claimed then."""
     with run.feed.quiet:
         put, noted = len(run.feed.put), run.servers.master.noted()
-    time.sleep(1)
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        time.sleep(0.05)
     address, run.front.address = run.front.address, Address(f"redis://127.0.0.1:{free_port()}", "nobody")
     run.front.block()
     run.front.hang_up()
