@@ -16,7 +16,7 @@ __all__ = ["REDACTED", "secret_places", "tells_secret", "without_secrets"]
 
 DIRECTIVES_WITH_SECRETS: Final = {
     name.encode() for name, directive in DIRECTIVES.items() if "secret" in directive.traits
-} | {b"tls-key-file-pass", b"tls-client-key-file-pass"}  # which Redis's slow log shows
+} | {b"tls-key-file-pass", b"tls-client-key-file-pass"}  # Redis's slow log shows these; reports hide them
 
 
 def all_behind(number: int) -> Callable[[Sequence[bytes]], Iterable[int]]:

@@ -32,7 +32,7 @@ class Timers:
         engine: whose parts these are.
 
     Attributes:
-        are_set: something will happen by itself one day; see ``update``.
+        are_set: whether any part may have a deadline; set by ``update``.
         has_rare_work: whether there is work that few servers have; see ``consider_rare_work``.
         active_expire: expired keys are deleted before anybody asks for them.
     """

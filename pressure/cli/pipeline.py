@@ -150,7 +150,7 @@ def _run(call: Call, plan: Plan, settings: dict[str, str]) -> None:
         call.signals.install()  # Spark has replaced the handler of SIGINT
         call.signals.check()
         restarts = pipeline.RESTARTS
-        while restarts >= 0:
+        while True:
             query = pipeline.started(spark, plan)
             try:
                 for batch in pipeline.running(
@@ -162,6 +162,8 @@ def _run(call: Call, plan: Plan, settings: dict[str, str]) -> None:
             except PipelineError as error:
                 if pipeline.STARVED not in error.details or not restarts:
                     raise
+                if call.signals.requested_stop() is not None:
+                    break
                 restarts -= 1
                 _say(
                     options,

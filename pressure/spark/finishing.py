@@ -26,12 +26,13 @@ def finish(
         url: The URL of the Redis; None for the environment variables.
         lease: The query's option ``lease``, in seconds. The query may own its queues for this long after it
             has ended.
-        options: The options with which the query reads. A query that has completed no batch since it started
-            does not say which queues it reads: without these options nothing is done for it.
+        options: The options with which the query reads, for a query that has completed no batch since it
+            started: it does not say which queues it reads. Those of None count as not given; the others win
+            over ``url`` and ``lease``.
 
     Returns:
         How many rows are still claimed, because their batch was not completed. The next run with the same
-        checkpoint reads them.
+        checkpoint reads them. 0 for a query that has completed no batch, if no options are given.
 
     Raises:
         QueueInUseError: Another query reads one of the queues.
@@ -44,9 +45,9 @@ def finish(
     offsets = [offset for each in sources for offset in offsets_in(_offset(each["endOffset"])).values()]
     if offsets or options is None:
         return sum(_finish(offset, url, lease) for offset in offsets)
-    told = {"lease": lease, **({} if url is None else {"url": url}), **options}
-    given = options_of({name: str(value) for name, value in told.items()})
-    return sum(_leave(each) for each in given.each)
+    given = {name: value for name, value in options.items() if value is not None}
+    told = {"lease": lease, **({} if url is None else {"url": url}), **given}
+    return sum(_leave(each) for each in options_of({name: str(value) for name, value in told.items()}).each)
 
 
 def lag(query: Any) -> dict[str, int]:

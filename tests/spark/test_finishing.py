@@ -63,7 +63,7 @@ def test_finish_of_a_query_without_batches_is_told_which_queues_it_reads(
     place.put(*some(0, 30))
     claimed(place, 5)
     assert finish(Query(), place.url) == 0
-    options = {"queue": place.name, "kind": place.kind}
+    options = {"queue": place.name, "kind": place.kind, "prefix": None}
     assert finish(Query(), place.url, options=options) == 5
     assert raw.keys(f"*:owner:*{place.name}") == []
     source = Source(place.options())

@@ -22,7 +22,7 @@ class Pipeline:
     Attributes:
         ends: how often it ended, by how.
         rollbacks: what it said of a server that has gone back.
-        lost: how many rows the batches had, by their range, that it said the server has lost.
+        lost: the rows, by their numbers in the source, of the batches that it said the server has lost.
     """
 
     def __init__(self, folder: Path, words: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ class Pipeline:
         self.process: subprocess.Popen[bytes] | None = None
         self.ends: Counter[str] = Counter()
         self.rollbacks: list[str] = []
-        self.lost: dict[tuple[int, int], int] = {}
+        self.lost: set[int] = set()
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
         """Starts it, after a look at how it ended before; after a rollback it is to go on nevertheless."""
@@ -59,9 +59,8 @@ class Pipeline:
         last = text.rpartition("\n")[2]
         self.ends[self._how(last)] += 1
         self.rollbacks += (found := re.findall(r"the server has gone back.*", text))
-        for first, after in re.findall(r"it has lost the batches (\d+) to (\d+)", " ".join(found)):
-            batches = int(first), int(after)
-            self.lost[batches] = self._row_after(batches[1]) - self._row_after(batches[0] - 1)
+        for first, last_lost in re.findall(r"it has lost the batches (\d+) to (\d+)", " ".join(found)):
+            self.lost |= {*range(self._row_after(int(first) - 1), self._row_after(int(last_lost)))}
         return self.process.returncode > 0 and "the server has gone back" in last
 
     def _how(self, last: str) -> str:

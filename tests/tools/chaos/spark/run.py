@@ -128,7 +128,7 @@ class Run:
                 found.append(f"{name}: rows are not in order")
             lost += len(wanted - counts.keys())
             doubled += counts.total() - len(counts)
-        told = sum(self.pipeline.lost.values())
+        told = len(self.pipeline.lost)
         self.by_rollbacks = (
             f"{lost:,} rows lost, {told:,} said to be, {doubled:,} doubled, {len(self.in_doubt):,} in doubt"
         )
