@@ -370,7 +370,7 @@ class Engine:
         self.keyspace.changes += 1
         if self.effects is not None:
             self.effects.add(0, [b"FLUSHALL"])
-            for database, effect in as_restores(self.keyspace, self.version.rdb):
+            for database, effect in as_restores(self.keyspace):
                 self.effects.add(database, effect)
         self.serve_ready()
 

@@ -41,5 +41,4 @@ def commands_of(engine: Engine) -> Iterator[tuple[bytes, ...]]:
         for key, value in db.values.items():
             note_keys(keys := keys + 1)
             deadline = db.deadlines.get(key, 0)
-            payload = dump(value, engine.version.rdb)
-            yield (b"RESTORE", key, b"%d" % deadline, payload, *((b"ABSTTL",) if deadline else ()))
+            yield (b"RESTORE", key, b"%d" % deadline, dump(value), *((b"ABSTTL",) if deadline else ()))

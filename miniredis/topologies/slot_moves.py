@@ -86,10 +86,9 @@ class SlotMove:
         db = engine.keyspace.databases[0]
         source.act(lambda: [db.has_expired(key) for key in keys])  # those that have are gone then
         alive = [key for key in keys if key in db.values]
-        payloads = ((key, dump(db.values[key], engine.version.rdb)) for key in alive)
         restores = [
-            [b"RESTORE", key, b"%d" % db.deadlines.get(key, 0), payload, b"REPLACE", b"ABSTTL"]
-            for key, payload in payloads
+            [b"RESTORE", key, b"%d" % db.deadlines.get(key, 0), dump(db.values[key]), b"REPLACE", b"ABSTTL"]
+            for key in alive
         ]
 
         def restore(now: Instant) -> None:

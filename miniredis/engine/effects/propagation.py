@@ -274,14 +274,14 @@ def told_by_itself(_done: Done) -> Iterable[list[bytes]]:
     return ()
 
 
-def as_restores(keyspace: Keyspace, version: int) -> Iterator[tuple[int, list[bytes]]]:
-    """RESTORE of each key, in a version of the format of dumps, with the number of its database."""
+def as_restores(keyspace: Keyspace) -> Iterator[tuple[int, list[bytes]]]:
+    """RESTORE of each key, with the number of its database; every version reads the payloads, as 7.0 does."""
     from ..rdb.payload import dump  # few programs replace all keys at once
 
     for db in keyspace.databases:
         for key, value in db.values.items():
             deadline = b"%d" % db.deadlines.get(key, 0)
-            yield db.index, [b"RESTORE", key, deadline, dump(value, version), b"ABSTTL"]
+            yield db.index, [b"RESTORE", key, deadline, dump(value), b"ABSTTL"]
 
 
 # Places

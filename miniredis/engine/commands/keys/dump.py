@@ -12,7 +12,7 @@ from ...numbers.numbers import MAX, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
-from ...rdb.payload import BadDataError, BadPayloadError, dump, restore
+from ...rdb.payload import VERSION, BadDataError, BadPayloadError, dump, restore
 from ...values.packing import Packing
 
 MOST_FREQUENT: Final = 255
@@ -67,7 +67,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     ttl = read_integer(args[2])
     if ttl < 0:
         raise CommandError(errors.NEGATIVE_TTL)
-    value = read_value(args[3], session.engine.packing, session.engine.version.rdb)
+    value = read_value(args[3], session.engine.packing, newest_format(session))
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
     if deadline is not None and deadline > MAX:
@@ -82,6 +82,12 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     if options.idle is not None:
         db.used[key] = now - options.idle * 1000
     return OK
+
+
+def newest_format(session: Session) -> int:
+    """The newest format that RESTORE accepts: files and masters may have 7.0's in every version."""
+    newest = session.engine.version.rdb
+    return max(newest, VERSION) if session.must_obey else newest
 
 
 def beyond() -> int | None:
