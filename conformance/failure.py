@@ -70,13 +70,15 @@ def exactly(count: int, found: Sequence[T], what: str) -> Sequence[T]:
 
 @contextmanager
 def expect_error(kind: type[Exception], what: str) -> Iterator[None]:
-    """Fails unless the block raises an error of this kind."""
+    """Fails unless the block raises an error of this kind; without a connection nothing can be said."""
     try:
         yield
     except kind:
         return
     except Failure:
         raise
+    except ConnectionError as lost:
+        raise Broken(f"{what}: wanted {kind.__name__}, got {lost!r}") from lost
     except Exception as other:
         raise Failure(f"{what}: wanted {kind.__name__}, got {other!r}") from other
     raise Failure(f"{what}: wanted {kind.__name__}, nothing was raised")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pressure import QueueDoesNotExistError
 
 from ..clients.judged import Judged
-from ..judging.environment import Environment, expect
+from ..judging.environment import Environment, answered, expect
 
 LONG: Final = 3600.0
 """Seconds; longer than any check takes."""
@@ -35,7 +35,8 @@ LISTS: Final = ("", ":closed", ":not_full", PRODUCER, CONSUMER, ":unacked", ":re
 def contents(env: Environment) -> dict[str, Any]:
     """All that the queue's keys hold, as bytes or as lists of bytes, by what follows prefix and name."""
     start, found = env.queue_key(), dict[str, Any]()
-    keys: Any = env.redis.keys(f"{start}*")
+    with answered("KEYS"):
+        keys: Any = env.redis.keys(f"{start}*")
     for suffix in sorted(key.decode().removeprefix(start) for key in keys):
         key = env.queue_key(suffix)
         found[suffix] = env.redis.lrange(key, 0, -1) if suffix in LISTS else env.redis.get(key)
@@ -67,7 +68,8 @@ def number(env: Environment, counter: str) -> int:
 
 def count(env: Environment) -> int:
     """How many keys this check has on the server."""
-    found: Any = env.redis.keys(f"{env.prefix}*")
+    with answered("KEYS"):
+        found: Any = env.redis.keys(f"{env.prefix}*")
     return len(found)
 
 

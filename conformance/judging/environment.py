@@ -10,6 +10,8 @@ from typing import Any, Final, Self, TypeVar
 
 import redis
 
+from pressure.keys import SUFFIXES
+
 from ..clients.flavours import FLAVOURS, MAKERS
 from ..clients.judged import Client, Judged
 from ..failure import Broken, Failure, Unsupported, exactly, expect, expect_error
@@ -26,6 +28,7 @@ __all__ = [
     "Failure",
     "Running",
     "Unsupported",
+    "answered",
     "exactly",
     "expect",
     "expect_error",
@@ -40,11 +43,15 @@ MOMENT: Final = 0.05
 
 @contextmanager
 def answered(command: str) -> Iterator[None]:
-    """A command of the suite's own, which no clause is about: that it is not answered says nothing of any."""
+    """A command of the suite's own: a server that does not answer or know it breaks no clause by that."""
     try:
         yield
     except redis.TimeoutError:
         raise Broken(f"the server did not answer the suite's {command} in {running.PATIENCE:.0f} s") from None
+    except redis.ResponseError as error:
+        if "unknown command" in str(error).lower():
+            raise Broken(f"the suite's own {command}: {error}") from None
+        raise
 
 
 class Environment:
@@ -67,6 +74,7 @@ class Environment:
         self._running: list[Running[Any]] = []
         self._clients: list[Judged] = []
         self._connections: list[RawConnection] = []
+        self._keys: set[str] = set()
         self.redis: redis.Redis = redis.Redis.from_url(
             address.url,
             protocol=2,
@@ -104,8 +112,21 @@ class Environment:
 
     def _remove_keys(self) -> None:
         with answered("KEYS or DEL"):
-            keys: Any = self.redis.keys(f"{self.prefix}*")
-            if keys:
+            try:
+                keys: Any = self.redis.keys(f"{self.prefix}*")
+            except redis.ResponseError:  # it has no KEYS, or does not let everybody use it
+                self._remove_named_keys()
+            else:
+                if keys:
+                    self.redis.delete(*keys)
+
+    def _remove_named_keys(self) -> None:
+        """Removes the keys that the check has named, and those of queues with such a name."""
+        suffixes = [suffix.decode() for suffix in SUFFIXES.values()]
+        if keys := [name + suffix for name in [*self._keys] for suffix in suffixes]:
+            with suppress(
+                redis.ResponseError
+            ):  # nor has it DEL: what is left has a random number in its name
                 self.redis.delete(*keys)
 
     # Who talks to the server
@@ -127,6 +148,7 @@ class Environment:
         return self._judged(name, self.address.url)
 
     def _judged(self, name: str, url: str) -> Judged:
+        self.key(name)
         made = self.client(name, url=url, prefix=self.prefix)
         self._resources.callback(made.disconnect)
         self._clients.append(made)
@@ -190,11 +212,12 @@ class Environment:
 
     def key(self, name: str) -> str:
         """A key of this check's own."""
-        return f"{self.prefix}:{name}"
+        self._keys.add(key := f"{self.prefix}:{name}")
+        return key
 
     def queue_key(self, suffix: str = "") -> str:
         """One of the keys of the queue ``jobs``: ``:bound``, ``:producer_free``..., or the list itself."""
-        return f"{self.prefix}:jobs{suffix}"
+        return self.key(f"jobs{suffix}")
 
     # Waiting
 

@@ -18,7 +18,7 @@ from ..wire.masking import without_secret
 from .files import Files
 from .model import Judgement
 from .replay import Replayer
-from .terminal import Progress, show, told
+from .terminal import Progress, cause, show, told
 
 __all__ = ["Reporting", "why", "without_secrets"]
 
@@ -78,12 +78,12 @@ class Reporting:
             )
 
         progress = Progress(so_far().name, clauses, self._show)
-        reasons: set[str] = set()
+        causes: set[str] = set()
 
         def known(outcome: Outcome) -> None:
             found.append(outcome := without_secrets(outcome, address.password))
-            if outcome.is_bad and outcome.reason not in reasons:
-                reasons.add(outcome.reason)
+            if outcome.is_bad and cause(outcome) not in causes:
+                causes.add(cause(outcome))
                 progress.clear()
                 self._say(told(outcome))
             progress(outcome)

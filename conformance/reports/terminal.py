@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import time
@@ -14,7 +15,7 @@ from ..judging.runner import Outcome
 from .model import counted, suites_of
 from .text import readable
 
-__all__ = ["Progress", "failed", "lines", "show", "told", "wrote"]
+__all__ = ["Progress", "cause", "failed", "lines", "show", "told", "wrote"]
 
 USUAL: Final = {"wire": 1.2, "histories": 1.4, "decisions": 0.4}
 """Seconds that a clause of these suites takes, as a rule."""
@@ -37,6 +38,23 @@ STEADY: Final = 10.0
 AGAIN: Final = 5.0
 """Seconds until it is told again."""
 
+WANTED: Final = re.compile(r"wanted .*?, got ", re.DOTALL)
+
+UNKNOWN: Final = re.compile(r"unknown command [`'\"\\]*([^`'\"\\,\s]+)", re.IGNORECASE)
+"""An error of a server that does not know a command."""
+
+
+def unknown_commands(outcome: Outcome) -> list[str]:
+    """The commands that a clause was not passed without; none if it needs a server that has all of them."""
+    if not outcome.is_bad or "redis-7.0" in outcome.clause.needs:
+        return []
+    return sorted({name.upper() for name in UNKNOWN.findall(WANTED.sub("", outcome.reason))})
+
+
+def cause(outcome: Outcome) -> str:
+    """What is told once for all clauses that have it: the commands that are missing, or else the reason."""
+    return " ".join(unknown_commands(outcome)) or outcome.reason
+
 
 def told(outcome: Outcome) -> str:
     """The line for a clause that was not passed; below it what the client wrote, and what is violated."""
@@ -55,7 +73,8 @@ def wrote(evidence: Iterable[Evidence]) -> Iterator[str]:
 def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """A line for each suite, ``suite target: passed/asked``, and what ``told`` has not told yet.
 
-    These are clauses that were not asked, and those with the reason of another, one line for each reason.
+    These are clauses that were not asked, and those with the cause of another, one line for each cause. The
+    last line names the commands that the server does not know.
     """
     for suite, mine in suites_of(outcomes).items():
         count = counted(mine)
@@ -64,16 +83,18 @@ def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     first: dict[str, str] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     for outcome in outcomes:
-        if outcome.is_bad and outcome.reason not in first:
-            first[outcome.reason] = outcome.clause.id
+        if outcome.is_bad and cause(outcome) not in first:
+            first[cause(outcome)] = outcome.clause.id
         elif outcome.verdict != "passed":
-            reasons.setdefault((headed(outcome), outcome.reason), []).append(outcome.clause.id)
+            reasons.setdefault((headed(outcome), cause(outcome)), []).append(outcome.clause.id)
     for (head, reason), ids in reasons.items():
         if reason in first:
             yield readable(f"  {head} {', '.join(ids)}: as {first[reason]}")
         else:
             more = f" and {len(ids) - MOST} more" if len(ids) > MOST else ""
             yield readable(f"  {head} {', '.join(ids[:MOST])}{more}: {reason}")
+    if names := sorted({name for outcome in outcomes for name in unknown_commands(outcome)}):
+        yield readable(f"  the server does not know {', '.join(names)}")
 
 
 def headed(outcome: Outcome) -> str:
