@@ -47,9 +47,16 @@ PATIENCE: Final = 5.0
 CALM: Final = 60.0
 """Seconds in which a real server has forgotten what large requests left behind."""
 
-OF_6: Final = (frozenset(("client", "kill", "id", "0")), frozenset(("error({err = 'my error'})",)))
-FATAL: Final = {"6.0": OF_6, "6.2": OF_6, "8.0": (frozenset(("function", "flush", "async")),)}
-"""Words that together end a Redis 8.0.2 later, or in 6.x all clients, or the function that handles errors."""
+OF_6: Final = (
+    frozenset(("client", "kill", "id", "0")),  # closes the connections of all clients
+    frozenset(("error({err = 'my error'})",)),  # the function that handles errors fails
+)
+FATAL: Final = {
+    "6.0": OF_6,
+    "6.2": OF_6,
+    "8.0": (frozenset(("function", "flush", "async")),),  # 8.0.2 crashes some time later
+}
+"""By version, sets of words: a real server does not survive a request that has all words of one."""
 
 OFFSET: Final = re.compile(rb"\r\nmaster_repl_offset:(\d+)\r\n")
 
@@ -94,6 +101,11 @@ class Step:
     words: tuple[str, ...]
     command: str
     cut: int = 0
+
+    @property
+    def lower_words(self) -> set[str]:
+        """The words in small letters."""
+        return {word.lower() for word in self.words}
 
     def __repr__(self) -> str:
         return f"Step({self.client}, {SHORT.repr(self.words)}, {self.command!r}, {self.cut})"
@@ -178,9 +190,11 @@ class Pair:
             if not free:
                 break
             client = free[step.client % len(free)]
-            if self._would_crash_redis(client, step) or self._order_is_luck(client, step):
+            if self._would_crash_redis(client, step) or self._cuts_exec_short(client, step):
                 continue
-            if self._listens_oddly(client, step) or self._moment_is_luck(client, step):
+            if self._listens_oddly(client, step) or self._order_is_luck(client, step):
+                continue
+            if self._moment_is_luck(client, step):
                 continue
             words = [word.encode("latin-1") for word in step.words]
             if is_luck(self.engine, client.session, words) or self._is_long_work(client, words):
@@ -191,15 +205,20 @@ class Pair:
         return sent, None
 
     def _would_crash_redis(self, client: Client, step: Step) -> bool:
-        """Also CLIENT UNBLOCK of a client that CLIENT PAUSE holds up ends a Redis 7.0.15."""
-        words = set(map(str.lower, step.words))
-        if any(fatal <= words for fatal in FATAL.get(self.version, ())):
+        """Whether a real server would end.
+
+        A request in ``FATAL``, or CLIENT UNBLOCK of a client that CLIENT PAUSE holds up (7.0.15).
+        """
+        if any(fatal <= step.lower_words for fatal in FATAL.get(self.version, ())):
             return True
-        if self.version == "8.0" and client.session.transaction is not None and {"hello", "auth"} <= words:
-            return True  # it leaves the reply of EXEC incomplete
         commands = [step.command, *(client.queued if step.command == "exec" else [])]
         held_up = any(each.session.postponed is not None for each in self.clients)
         return held_up and "client|unblock" in commands
+
+    def _cuts_exec_short(self, client: Client, step: Step) -> bool:
+        """Whether EXEC would reply incompletely: HELLO with AUTH in a transaction (8.0)."""
+        in_transaction = client.session.transaction is not None
+        return self.version == "8.0" and in_transaction and {"hello", "auth"} <= step.lower_words
 
     @staticmethod
     def _listens_oddly(client: Client, step: Step) -> bool:

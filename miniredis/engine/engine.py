@@ -97,9 +97,7 @@ class Engine:
         self.keyspace = Keyspace(self.config.integer("databases"))
         self.sessions: dict[int, Session] = {}
         self.users = Users(self)
-        self.notifier = ChangeNotifier(
-            self.keyspace, self.sessions, tells_at_once=not self.version.has("6.2.0")
-        )
+        self.notifier = ChangeNotifier(self.keyspace, self.sessions)
         self.waiting = Waiting(self.keyspace.databases, self.statistics, self._served, self.notifier.on_serve)
         self.keyspace.listeners.append(self.waiting.hear)
         self.outbox: dict[Session, None] = {}  # who has something to be sent, or is to be hung up

@@ -45,13 +45,11 @@ class ChangeNotifier:
         are_due: whether keys with broadcast prefixes have changed in this tick.
     """
 
-    def __init__(
-        self, keyspace: Keyspace, sessions: dict[int, Session], *, tells_at_once: bool = False
-    ) -> None:
+    def __init__(self, keyspace: Keyspace, sessions: dict[int, Session]) -> None:
         self._keyspace = keyspace
         self.publishing = Publishing()
         self.notifications = Notifications(self.publishing)
-        self.tracking = Tracking(sessions, tells_at_once=tells_at_once)
+        self.tracking = Tracking(sessions)
         self.client: Session | None = None
         self.is_in_script = False
         self._listens = False

@@ -368,6 +368,11 @@ class Session:
         """Whether a command may block. Inside EXEC it may not: it replies as if it had timed out."""
         return not self.flags & EXECUTING
 
+    @property
+    def runs_request(self) -> bool:
+        """Whether the command is a request of its client, and is run neither by EXEC nor by a script."""
+        return self.may_block  # what EXEC and scripts run may not
+
     # WATCH
 
     def watch(self, key: bytes) -> None:

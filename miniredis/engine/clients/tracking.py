@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ..declarations.key_positions import KeysError, tracked_keys
+from ..declarations.registry import chosen, instead_of
 from ..protocol.replies import Push, encode, joined
 
 if TYPE_CHECKING:
@@ -70,6 +71,20 @@ class Prefix:
     changed: dict[bytes, Session | None] = field(default_factory=dict)
 
 
+def waits_for_reply(session: Session, running: Session | None) -> bool:
+    """Whether an invalidation is sent to a client after the reply: the client's own command causes it."""
+    return session is running and chosen(session.engine.version, comes_after_reply)()
+
+
+def comes_after_reply() -> bool:
+    return True
+
+
+@instead_of(comes_after_reply, "6.0")
+def comes_before_reply() -> bool:
+    return False
+
+
 class Tracking:
     """The tracked keys and the clients that track them.
 
@@ -84,9 +99,8 @@ class Tracking:
         most: how many keys are remembered at most; 0 for any number.
     """
 
-    def __init__(self, sessions: dict[int, Session], *, tells_at_once: bool = False) -> None:
+    def __init__(self, sessions: dict[int, Session]) -> None:
         self._sessions = sessions
-        self._tells_at_once = tells_at_once
         self.count = 0
         self.readers: OrderedDict[bytes, set[int]] = OrderedDict()  # a dict finds its first key slowly
         self.prefixes: dict[bytes, Prefix] = {}
@@ -184,7 +198,7 @@ class Tracking:
                 continue
             if session is running and tracker.no_loop:
                 continue
-            if session is running and not (at_once or self._tells_at_once):
+            if not at_once and waits_for_reply(session, running):
                 self._later.append((session, tracker, [key]))
             else:
                 self._tell(session, tracker, [key], event)
@@ -192,7 +206,7 @@ class Tracking:
     def flushed(self, running: Session | None) -> None:
         """Invalidates all keys."""
         for session in tuple(self._sessions.values()) if self.count else ():
-            if session.tracker is not None and session is running and not self._tells_at_once:
+            if session.tracker is not None and waits_for_reply(session, running):
                 self._later.append((session, session.tracker, None))
             elif session.tracker is not None:
                 self._tell(session, session.tracker, None)

@@ -266,7 +266,7 @@ class Waiting:
 
 
 def error_of(function: Callable[[], object]) -> CommandError:
-    """The error that a function raises."""
+    """The error that a waiter's ``when_gone`` raises, which never returns where a stream is gone."""
     try:
         function()
     except CommandError as error:

@@ -28,11 +28,14 @@ REFUSALS: Final = {
 """What is said instead of a syntax error."""
 
 
-UNMARKED: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
+NEWER_WORDS: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
 """Words that 6.0 does not have although the declaration does not say so, as that of 7.0 does not."""
 
-LATE: Final = frozenset((b"geoadd", b"georadius", b"georadius_ro", *UNMARKED))
-"""Commands that look at their options last, or take them for something else."""
+IGNORE_NEWER_WORDS: Final = frozenset((b"geoadd", b"georadius", b"georadius_ro", *NEWER_WORDS))
+"""Commands in which a newer word is replaced by an empty one, which their function then refuses.
+
+They look at their options last, or take a word for something else.
+"""
 
 
 def tokens(arguments: Sequence[Argument]) -> Iterator[bytes]:
@@ -65,7 +68,9 @@ def first_option(command: Command, arguments: Sequence[Argument]) -> int:
 def without_newer(command: Command, version: Version) -> Handler | None:
     """The command's function as it is in a version; None if it got no arguments since."""
     arguments = parse(command.docs.syntax)
-    unknown = {*newer(arguments, version), *(UNMARKED.get(command.name, ()) if version.name == "6.0" else ())}
+    unknown = set(newer(arguments, version))
+    if version.name == "6.0":
+        unknown |= NEWER_WORDS.get(command.name, set())
     handler, first = command.handler, first_option(command, arguments)
     if not unknown or handler is None:
         return None
@@ -87,7 +92,7 @@ def without_newer(command: Command, version: Version) -> Handler | None:
                 break
         return handler(session, args)
 
-    return without_words if command.name in LATE else older
+    return without_words if command.name in IGNORE_NEWER_WORDS else older
 
 
 for version in versions_in(OLD):

@@ -145,25 +145,33 @@ wrap_in_versions("6.0", "xpending", partial(with_closed_bounds, first=3, count_a
 wrap_in_versions("6.0", "xpending", partial(without_more_words, most=7))
 
 
-def if_there(handler: Handler, kind: object, nothing: object = None, error: bytes = b"") -> Handler:
-    """A command that looks at its key before it looks at the rest of its request."""
+def reply_if_missing(handler: Handler, kind: object, reply: Reply) -> Handler:
+    """A command that replies at once if there is no such key, before it looks at the rest of its request."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        is_there = session.db.lookup_read(args[1], kind) is not None  # type: ignore[call-overload]
+        return handler(session, args) if is_there else reply
+
+    return run
+
+
+def refuse_if_missing(handler: Handler, kind: object, error: bytes) -> Handler:
+    """A command that fails at once if there is no such key, before it looks at the rest of its request."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
         if session.db.lookup_read(args[1], kind) is None:  # type: ignore[call-overload]
-            if error:
-                raise CommandError(error)
-            return nothing  # type: ignore[return-value]
+            raise CommandError(error)
         return handler(session, args)
 
     return run
 
 
-wrap_in_versions("6.0", "xtrim", partial(if_there, kind=STREAM, nothing=0))
-wrap_in_versions(OLD, "xsetid", partial(if_there, kind=STREAM, error=errors.NO_SUCH_KEY))
+wrap_in_versions("6.0", "xtrim", partial(reply_if_missing, kind=STREAM, reply=0))
+wrap_in_versions(OLD, "xsetid", partial(refuse_if_missing, kind=STREAM, error=errors.NO_SUCH_KEY))
 wrap_in_versions(OLD, "bitcount", partial(without_more_words, most=4))
-wrap_in_versions(OLD, "bitcount", partial(if_there, kind=STRING, nothing=0))
+wrap_in_versions(OLD, "bitcount", partial(reply_if_missing, kind=STRING, reply=0))
 for name in ("georadius", "georadius_ro", "georadiusbymember", "georadiusbymember_ro"):
-    wrap_in_versions("6.0", name, partial(if_there, kind=SORTED_SET, nothing=[]))
+    wrap_in_versions("6.0", name, partial(reply_if_missing, kind=SORTED_SET, reply=[]))
 
 
 def bitpos_of_nothing(handler: Handler) -> Handler:

@@ -19,6 +19,7 @@ from conformance.targets import target_named
 from conformance.wire import RawConnection, encode
 from miniredis.engine import Environment, Instant
 from miniredis.scripting import new_interpreter
+from tests.waiting import until
 
 FILE: Final = Path(__file__).with_name("conversations.json")
 RECORDED: Final[dict[str, dict[str, list[str]]]] = json.loads(FILE.read_text()) if FILE.exists() else {}
@@ -243,8 +244,7 @@ def record(servers: list[str]) -> None:
                 for request in requests:
                     if request.startswith("b> "):
                         other.send(*words_of(request)[1:])
-                        while b"blocked_clients:1" not in client.command("INFO", "clients"):
-                            pass
+                        until(lambda: b"blocked_clients:1\r" in client.command("INFO", "clients"))
                         continue
                     if request != "b<":
                         client.send(*words_of(request))

@@ -30,14 +30,19 @@ def wait_in_time(session: Session, args: list[bytes]) -> Reply:
     if session.engine.replication.upstream.address is None:
         read_integer(args[1])
         read_timeout(session, args[2])
-    return asking(session, wait(session, args))
-
-
-def asking(session: Session, reply: Reply) -> Reply:
-    """The reply of a command; if it waits, its question to the replicas counts as an effect."""
-    history = session.engine.replication.history
-    history.offset += session.waiter is not None and not history.is_kept
+    reply = wait(session, args)
+    count_getack(session)
     return reply
+
+
+def count_getack(session: Session) -> None:
+    """Adds the REPLCONF GETACK that a waiting command sends to the replication offset.
+
+    As in redis-server, the offset rises by one for each effect where no backlog is kept.
+    """
+    history = session.engine.replication.history
+    if session.waiter is not None and not history.is_kept:
+        history.offset += 1
 
 
 @command(
@@ -69,4 +74,6 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
             raise CommandError(replication_errors.WAITAOF_WITHOUT_FILE)
         return counts[0] >= local and counts[1] >= replicas
 
-    return asking(session, acks.wait_for(session, reached, suffices, timeout))
+    reply = acks.wait_for(session, reached, suffices, timeout)
+    count_getack(session)
+    return reply

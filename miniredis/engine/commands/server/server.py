@@ -66,19 +66,19 @@ def flushall(session: Session, args: list[bytes]) -> Reply:
     return flush(session, args, None)
 
 
-def telling_of_it(handler: Handler) -> Handler:
-    """FLUSHDB or FLUSHALL, which tells its own client of invalid keys before it replies, but not in EXEC."""
+def invalidate_before_reply(handler: Handler) -> Handler:
+    """FLUSHDB or FLUSHALL, which invalidates the keys of its own client before it replies to a request."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
         reply = handler(session, args)
-        if session.may_block:
+        if session.runs_request:
             session.engine.notifier.tracking.command_over()
         return reply
 
     return run
 
 
-wrap_in_versions("8.0", "flushdb flushall", telling_of_it)
+wrap_in_versions("8.0", "flushdb flushall", invalidate_before_reply)
 
 
 def flush(session: Session, args: list[bytes], database: Database | None) -> Reply:

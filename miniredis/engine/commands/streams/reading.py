@@ -105,6 +105,7 @@ def reads_again(handler: Handler) -> Handler:
         if waiter is not None and waiter is not before:
             again = partial(handler, session, without_waiting(session, args))
             waiter.serve = lambda *_: NO_REPLY if (found := again()) is NULL_ARRAY else found
+            # A group is read only where all its streams are there: without one, ``again`` is sure to raise.
             waiter.when_gone = waiter.when_gone and again
         return reply
 
@@ -226,20 +227,20 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
         return serve_group(session, key, stream, reading)
 
-    return found or wait(session, reading, serve, chosen(session.engine.version, when_gone)())
+    return found or wait(session, reading, serve, chosen(session.engine.version, gone_check)())
 
 
-def when_gone() -> Callable[[], object] | None:
-    """What tells a blocked reader of a group that its stream is gone."""
-    return stream_is_gone
+def gone_check() -> Callable[[], object] | None:
+    """The ``when_gone`` of a blocked reader of a group."""
+    return raise_stream_gone
 
 
-@instead_of(when_gone, "6.0-6.2")
-def goes_on_waiting() -> None:
-    """Nothing does in 6.x."""
+@instead_of(gone_check, "6.0-6.2")
+def keep_waiting() -> None:
+    """None: in 6.x a reader waits on when its stream is deleted."""
 
 
-def stream_is_gone() -> NoReturn:
+def raise_stream_gone() -> NoReturn:
     raise CommandError(errors.STREAM_GONE)
 
 

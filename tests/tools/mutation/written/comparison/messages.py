@@ -82,7 +82,7 @@ MESSAGES: Final = (
     Mutant(
         "a client hears at once of what it changed itself",
         "miniredis/engine/clients/tracking.py",
-        "            if session is running and not (at_once or self._tells_at_once):\n",
+        "            if not at_once and waits_for_reply(session, running):\n",
         "            if session is running and at_once:\n",
     ),
     Mutant(
