@@ -27,7 +27,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pressure.connections.forks import forget_in_child
 from pressure.connections.identity import process_in
 from pressure.connections.settings import IDLE_TIMEOUT
-from pressure.errors import ConnectionFailedError, PressureError
+from pressure.errors import ConnectionFailedError
 
 if TYPE_CHECKING:
     from pressure.execution.lease import LeaseRenewer
@@ -242,7 +242,6 @@ class BaseCheckout:
         self._pid = os.getpid()
         self._holds: list[bytes] = []
         self._is_closed = False
-        self._has_role = False
 
     @property
     def is_forked(self) -> bool:
@@ -276,28 +275,17 @@ class BaseCheckout:
             if self._renewer is not None:
                 self._renewer.end(hold_id)
 
-    @contextlib.contextmanager
-    def one_end(self) -> Iterator[None]:
-        """Run the operation at one end of a block that holds a role.
-
-        If anything else ends the block, such as a signal handler that raises between the two ends, ``close``
-        closes the connection: while it is open, its hold looks alive to other processes.
-        """
-        is_first = not self._holds
-        self._has_role = True
-        try:
-            yield
-        except PressureError:
-            self._has_role = False
-            raise
-        self._has_role = is_first
-
     def _close_once(self) -> bool:
-        """End the holds; whether there is a member to give back."""
+        """End the holds; whether there is a member to give back.
+
+        Holds are left if something broke off what was to end them, such as a signal handler that raised
+        between the two operations of a block. Then the connection is not kept: while it is open, these holds
+        look alive to other processes.
+        """
         if self._is_closed or self.is_forked:
             return False
         self._is_closed = True
-        self.member.is_spoiled |= self._has_role
+        self.member.is_spoiled |= self.has_holds
         self.end_holds()
         return True
 

@@ -64,12 +64,13 @@ class Asynchronous(Flavour):
     @contextlib.asynccontextmanager
     async def _run_block(self, block: Block[T]) -> AsyncIterator[T]:
         async with contextlib.AsyncExitStack() as stack:
-            run: Callable[[Operation[Any]], Awaitable[Any]] = self._run
+            begin: Callable[[Operation[Any]], Awaitable[Any]] = self._run
+            run = begin
             if block.holds_role:
                 checkout = await self._driver.checkout()
                 stack.push_async_callback(self._shielded, checkout.close)
-                run = checkout.run_one_end
-            taken = await run(block.enter)
+                begin, run = checkout.begin, checkout.run
+            taken = await begin(block.enter)
             try:
                 yield taken
             except BaseException as error:
@@ -234,7 +235,7 @@ class AsyncExecution(PooledExecution[T]):
                 await self._checkout.leave_server()
             raise
         finally:
-            self.member.is_spoiled |= self.spoils_connection
+            self.note_end()
         return self.result
 
     async def _may_wait(self) -> bool:
@@ -285,15 +286,16 @@ class AsyncCheckout(BaseCheckout):
         self.stop = stop
 
     async def run(self, operation: Operation[T]) -> T:
-        """Run an operation to its end; see ``AsyncDriver.run``."""
+        """Run an operation to its end, and end the holds; see ``AsyncDriver.run``."""
+        result = await self.begin(operation)
+        self.end_holds()
+        return result
+
+    async def begin(self, operation: Operation[T]) -> T:
+        """Run an operation to its end; if it succeeds, its holds last until the next one that is run."""
         self._check()
         result: T = await self._execution(operation, self).run()
         return result
-
-    async def run_one_end(self, operation: Operation[T]) -> T:
-        """Run the operation at one end of a block that holds a role; see ``one_end``."""
-        with self.one_end():
-            return await self.run(operation)
 
     async def close(self) -> None:
         """End the holds, and give the connection back."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from inspect import GEN_CLOSED, getgeneratorstate
 from typing import Any, Final, Generic
 
 import hiredis
@@ -109,6 +110,11 @@ class Execution(Generic[T]):
         return self.refused or self.step is not None
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the operation itself has ended with an exception; not if it was broken off."""
+        return not hasattr(self, "result") and getgeneratorstate(self._operation) == GEN_CLOSED
+
+    @property
     def waits(self) -> bool:
         """Whether the next step waits, so that the operation may be stopped instead."""
         return self.step is not None and type(self.step) is not Batch
@@ -180,6 +186,7 @@ class PooledExecution(Execution[T]):
 
     __slots__ = (
         "_can_fail_over",
+        "_end_holds",
         "_ended",
         "_executed",
         "_life",
@@ -200,6 +207,7 @@ class PooledExecution(Execution[T]):
     def __init__(self, operation: Operation[T], checkout: BaseCheckout, where: Settings) -> None:
         super().__init__(operation, where, checkout.begin_hold)
         self.member = checkout.member
+        self._end_holds = checkout.end_holds
         self.connection: Any = None
         self._life = -1
         self._reply_timeout = where.reply_timeout
@@ -216,6 +224,15 @@ class PooledExecution(Execution[T]):
         """Run the operation to its first step, on the member's connection."""
         self.connection, self._life = self.member.connection, self.member.life
         super().begin()
+
+    def note_end(self) -> None:
+        """Note what the operation leaves on its connection when it has ended or was broken off.
+
+        One that has failed has given back its roles, so nothing is held on the connection.
+        """
+        self.member.is_spoiled |= self.spoils_connection
+        if self.has_failed:
+            self._end_holds()
 
     def timeout_of(self, step: Batch) -> float:
         """How many seconds the server may be silent during a step."""

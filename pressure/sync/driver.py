@@ -129,17 +129,18 @@ class Checkout(BaseCheckout):
         self._deadline = deadline
 
     def run(self, operation: Operation[T]) -> T:
-        """Run an operation to its end; see ``Driver.run``."""
+        """Run an operation to its end, and end the holds; see ``Driver.run``."""
+        result = self.begin(operation)
+        self.end_holds()
+        return result
+
+    def begin(self, operation: Operation[T]) -> T:
+        """Run an operation to its end; if it succeeds, its holds last until the next one that is run."""
         self._check()
         with DeferredInterrupt() as deferred:
             own = self._interrupt
             interrupt = deferred.pending if own is None else lambda: deferred.pending() or own()
             return self._run(operation, CancelScope(interrupt, self._deadline))
-
-    def run_one_end(self, operation: Operation[T]) -> T:
-        """Run the operation at one end of a block that holds a role; see ``one_end``."""
-        with self.one_end():
-            return self.run(operation)
 
     def close(self) -> None:
         """End the holds, and give the connection back."""
@@ -202,7 +203,7 @@ class _Execution(PooledExecution[T]):
                 self._checkout.leave_server()
             raise
         finally:
-            self.member.is_spoiled |= self.spoils_connection
+            self.note_end()
         return self.result
 
     def _may_wait(self) -> bool:

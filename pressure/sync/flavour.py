@@ -65,12 +65,13 @@ class Synchronous(Flavour):
     def _run_block(self, block: Block[T]) -> Iterator[T]:
         LATE_INTERRUPTS.raise_now()
         with contextlib.ExitStack() as stack:
-            run: Callable[[Operation[Any]], Any] = self._run
+            begin: Callable[[Operation[Any]], Any] = self._run
+            run = begin
             if block.holds_role:
                 checkout = self._driver.checkout(self._wish)
                 stack.callback(checkout.close)
-                run = checkout.run_one_end
-            taken = run(block.enter)
+                begin, run = checkout.begin, checkout.run
+            taken = begin(block.enter)
             try:
                 yield taken
             except BaseException as error:

@@ -19,7 +19,7 @@ from pressure.protocol import length
 from pressure.sync.driver import Checkout
 
 from .conftest import JOBS, ROOT, StartTask, invariant, server_fixture, until, waiting
-from .loops import live, ours, play
+from .loops import cancelled, live, ours, play
 from .loops import until as come
 
 server_address = server_fixture("embedded_server", "real_server")
@@ -150,17 +150,43 @@ def test_the_connection_of_an_operation_that_was_broken_off_is_closed(
         assert queue.get() == b"v"
 
 
+def test_blocks_that_are_cancelled_while_they_wait_keep_one_connection(
+    flavour: str, redis_url: str, raw: redis.Redis
+) -> None:
+    """They have given their roles back."""
+    seen: set[str] = set()
+
+    async def main(queue: Any) -> None:
+        await queue.create()
+
+        async def receive() -> None:
+            async with queue.receive():
+                pass
+
+        def waits() -> list[str]:
+            waiting = [each["id"] for each in ours(raw) if "b" in each["flags"]]
+            seen.update(waiting)
+            return waiting
+
+        for _ in range(3):
+            assert await cancelled(receive, waits) == "cancelled"
+
+    play(flavour, main, url=redis_url)
+    assert len(seen) == 1
+    invariant(raw)
+
+
 @pytest.mark.parametrize("moment", ["after the first operation", "before the second operation"])
 def test_the_connection_of_a_block_that_was_broken_off_is_closed(
     redis_url: str, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """A handler of a signal may raise between the operations of a block, too."""
-    run, calls = Checkout.run, iter(["first", "second"])
+    begin, calls = Checkout.begin, iter(["first", "second"])
 
     def broken_off(self: Checkout, operation: Any) -> Any:
         if moment == f"before the {next(calls)} operation":
             raise SystemExit
-        result = run(self, operation)
+        result = begin(self, operation)
         if moment == "after the first operation":
             raise SystemExit
         return result
@@ -169,7 +195,7 @@ def test_the_connection_of_a_block_that_was_broken_off_is_closed(
         queue.create()
         queue.put(b"v")
         with monkeypatch.context() as patches:
-            patches.setattr(Checkout, "run", broken_off)
+            patches.setattr(Checkout, "begin", broken_off)
             with pytest.raises(SystemExit), queue.receive():
                 pass
         assert raw.llen(f"{JOBS}:consumer_free") == 0
