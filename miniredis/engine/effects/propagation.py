@@ -140,6 +140,17 @@ def propagate_restore(done: Done) -> Iterable[list[bytes]]:
     return [[*done.args[:2], done.deadline, *done.args[3:], b"ABSTTL"]]
 
 
+@instead_of(propagate_restore, "7.2+")
+def propagate_restore_as_7_0(done: Done) -> Iterable[list[bytes]]:
+    """The same with a payload that every version reads, as 7.0 does; a client's may be newer."""
+    from ..rdb.payload import dump  # few programs restore keys
+
+    if done.is_gone:
+        return propagate_restore(done)
+    payload = dump(done.db.values[done.key])
+    return propagate_restore(done._replace(args=[*done.args[:3], payload, *done.args[4:]]))
+
+
 def propagate_expired(change: Change) -> Iterable[list[bytes]]:
     """A key whose time has come, or fields of a hash."""
     assert change.key is not None

@@ -19,13 +19,14 @@ PAIRS = [exhaustive(*pair, when=pair not in CHOSEN) for pair in (*permutations(V
 
 
 def fill(server: miniredis.EmbeddedServer) -> None:
-    """A key of each type whose dump has changed since 6.2."""
+    """A key of each type whose dump has changed since 6.2, and one that a client has restored."""
     with redis.Redis(port=server.port) as client:
         client.rpush("list", "a", "5")
         client.hset("hash", "field", "value")
         client.zadd("sorted", {"member": 1.5})
-        client.xadd("stream", {"field": "value"}, id="1-1")
+        client.xadd("stream", {"field": "value"})
         client.set("string", "value")
+        client.restore("restored", 0, client.dump("string"), replace=True)
 
 
 def keys_of(server: miniredis.EmbeddedServer) -> dict[bytes, object]:
@@ -50,6 +51,7 @@ def test_a_server_of_another_version_opens_the_files(before: str, after: str, tm
             client.bgrewriteaof()
             until(lambda: not client.info("persistence")["aof_rewrite_in_progress"])
         server.restore(server.snapshot())  # and as effects behind it
+        fill(server)
         kept = keys_of(server)
     with miniredis.start(version=after, **files) as server:
         assert keys_of(server) == kept
