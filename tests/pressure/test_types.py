@@ -128,7 +128,6 @@ def expected() -> dict[str, set[int]]:
     return {"lines.py": wrong}
 
 
-@pytest.mark.exhaustive  # mypy itself takes seconds to read both packages
 def test_mypy_accepts_programs_and_finds_the_wrong_lines(
     folder: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -146,7 +145,7 @@ def test_mypy_accepts_programs_and_finds_the_wrong_lines(
     assert found == expected(), done.stdout
 
 
-@pytest.mark.exhaustive
+@pytest.mark.exhaustive  # it finds the same in the same lines, and each time takes seconds; mypy does the first time alone
 def test_pyright_accepts_programs_and_finds_the_wrong_lines(folder: Path) -> None:
     beside = str(Path(sys.executable).parent)
     checker = shutil.which("basedpyright", path=beside) or shutil.which("pyright")

@@ -14,6 +14,7 @@ from pressure.spark import NotDeliveredError, RowsGoneError
 from pressure.spark import sink as module
 from pressure.spark.sink import Sink, Staged
 
+from ..cases import exhaustive
 from .conftest import Place, some
 
 
@@ -162,9 +163,12 @@ def test_a_commit_drops_what_attempts_that_died_have_staged(place: Place, raw: r
     assert place.look() == some(0, 8)
 
 
-def test_a_stream_of_many_batches_leaves_a_bounded_number_of_keys(place: Place, raw: redis.Redis) -> None:
+@pytest.mark.parametrize("batches", [50, exhaustive(200)])
+def test_a_stream_of_many_batches_leaves_a_bounded_number_of_keys(
+    batches: int, place: Place, raw: redis.Redis
+) -> None:
     with Sink(place.options()) as sink:
-        for batch in range(50):
+        for batch in range(batches):
             staged(sink, [b"an attempt that failed"])
             sink.commit("w", batch, staged(sink, [b"a"]))
     assert raw.keys(f"__spark__:*{place.name}") == [sink._marker("w")]

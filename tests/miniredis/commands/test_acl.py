@@ -25,7 +25,7 @@ from miniredis.command_line.config_file import BadFileError
 from miniredis.engine import Engine, Instant, Session
 from miniredis.engine.clients.client_flags import LIMITED, SPECIAL
 from miniredis.engine.protocol.requests import split_arguments
-from tests.cases import check_each
+from tests.cases import check_each, exhaustive
 
 Words = Sequence[str | bytes]
 
@@ -118,9 +118,10 @@ def comparable(text: bytes) -> bytes:
     return SINGLE_COMMANDS.sub(lambda found: b" ".join(sorted(found[0].split())), text)
 
 
-def test_rules_at_random_make_the_same_users_as_in_redis(both: list[RawConnection]) -> None:
+@pytest.mark.parametrize("turns", [100, exhaustive(200)])
+def test_rules_at_random_make_the_same_users_as_in_redis(turns: int, both: list[RawConnection]) -> None:
     luck = random.Random(27)  # noqa: S311
-    for turn in range(100):
+    for turn in range(turns):
         again = ["reset"] if turn % 10 == 0 else []
         request = ["ACL", "SETUSER", luck.choice(["ann", "bob"]), *again, *some_rules(luck)]
         ours, theirs = (ask(client, *request) for client in both)

@@ -17,7 +17,7 @@ from .test_requests import CASES, encode
 NOW = Instant(1, 1)
 LONGEST = 400
 EVERYWHERE = 60
-"""Requests of fewer bytes are cut at every place, longer ones at one in eight."""
+"""Requests of fewer bytes are cut at every place, longer ones at one in eight, and at each in the exhaustive run."""
 
 SHORT = {
     case.name: data
@@ -59,17 +59,18 @@ def test_an_argument_that_looks_like_a_request_is_none_where_its_beginning_came_
     assert reply == b"$-1\r\n" * 2 + b"$%d\r\n%b\r\n" % (len(text), text)
 
 
-def test_the_engine_replies_the_same_wherever_a_request_is_cut() -> None:
-    check_each(SHORT, cut_everywhere)
+@pytest.mark.parametrize("apart", [8, exhaustive(1)])
+def test_the_engine_replies_the_same_wherever_a_request_is_cut(apart: int) -> None:
+    check_each(SHORT, lambda data: cut_everywhere(data, apart))
 
 
-def cut_everywhere(data: bytes) -> None:
+def cut_everywhere(data: bytes, apart: int) -> None:
     engine = Engine(now=NOW)
     for case in (data, data + TRAILING):
         whole = feed(engine, case)
         bytewise = feed(engine, *(case[at : at + 1] for at in range(len(case))))
         assert is_same(bytewise, whole), "byte by byte"
-        for at in range(1, len(case), 1 if len(case) < EVERYWHERE else 8):
+        for at in range(1, len(case), 1 if len(case) < EVERYWHERE else apart):
             assert is_same(feed(engine, case[:at], case[at:]), whole), f"cut at {at}"
 
 

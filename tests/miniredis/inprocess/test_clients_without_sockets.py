@@ -69,7 +69,7 @@ def test_clients_with_and_without_sockets_share_one_server(
 
 
 def test_a_command_runs_on_the_thread_of_the_client_that_sends_it(
-    client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    server: miniredis.EmbeddedServer, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from miniredis.engine.declarations.registry import LOOKUP
 
@@ -81,12 +81,9 @@ def test_a_command_runs_on_the_thread_of_the_client_that_sends_it(
         return handler(*arguments)
 
     monkeypatch.setattr(LOOKUP[b"llen"], "handler", noted)
-
-    def runs_here() -> bool:  # another thread does it if that has the lock just then
+    with server._runner.lock:  # another thread would do it if that had the lock just then
         client.llen("k")
-        return ran_on[-1] == threading.get_ident()
-
-    until(runs_here, "does it run on this thread")
+    assert ran_on == [threading.get_ident()]
 
 
 @pytest.mark.parametrize("protocol", [2, 3])

@@ -30,13 +30,17 @@ TOGETHER: Final = 3
 class Work:
     """What a client does on a server, each time with the next numbers, and what was answered.
 
+    Args:
+        turns: how many times it does each of them.
+
     Attributes:
         answered: the numbers that are there, in the order of the list ``l``.
         unanswered: the numbers that the server stopped at, which may be there or not, but only together.
         said: what was answered to writes that were refused.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turns: int) -> None:
+        self._turns = turns
         self.answered: list[int] = []
         self.unanswered: list[int] = []
         self.said: set[bytes] = set()
@@ -45,7 +49,7 @@ class Work:
     def do(self, disk: MemoryDisk, **directives: Any) -> None:
         """Works until the server stops, because it has to or because all is done; raises ``OSError`` then or not."""
         server = Server(disk, **directives)
-        for turn in range(3):
+        for turn in range(self._turns):
             for push in (self._push, self._push_in_transaction, self._push_in_script, self._move):
                 self._try(server, push)
             if turn < 2:
@@ -130,15 +134,20 @@ class Work:
         )
 
 
-def operations(**directives: str) -> int:
+def turns(codes: tuple[int, ...]) -> int:
+    """How long the work is: longer where several errors, in the slow run, are tried."""
+    return 3 if len(codes) == 1 else 5
+
+
+def operations(turns: int, **directives: str) -> int:
     disk = MemoryDisk()
-    Work().do(disk, **directives)
+    Work(turns).do(disk, **directives)
     return len(disk.steps)
 
 
 def faults(policy: str, codes: tuple[int, ...]) -> Iterator[tuple[Plan, str]]:
     """Each operation fails once, or it and all behind it. With several errors also three of them, by lot."""
-    count, luck = operations(appendfsync=policy), random.Random(1)  # noqa: S311
+    count, luck = operations(turns(codes), appendfsync=policy), random.Random(1)  # noqa: S311
     for at in range(1, count + 1):
         for code in codes:
             yield failing_at({at}, code), f"operation {at} fails with {errno.errorcode[code]}"
@@ -158,7 +167,7 @@ ERRORS: Final = [(BROKEN,), pytest.param((BROKEN, FULL, READ_ONLY), marks=pytest
 @pytest.mark.parametrize("power", [exhaustive(False), True], ids=["kill", "power loss"])
 def test_with_always_a_server_keeps_what_it_answered_or_stops(power: bool, codes: tuple[int, ...]) -> None:
     for number, (plan, when) in enumerate(faults("always", codes)):
-        disk, work = MemoryDisk(), Work()
+        disk, work = MemoryDisk(), Work(turns(codes))
         disk.plan = plan
         with suppress(OSError):  # the server stops, and answers nothing more
             work.do(disk)
@@ -176,7 +185,7 @@ def test_without_always_a_server_that_was_stopped_has_kept_what_it_answered(
     monkeypatch.setattr(rewriting, "PAUSE", 0.0)
     said: set[bytes] = set()
     for number, (plan, when) in enumerate(faults("no", codes)):
-        disk, work = MemoryDisk(), Work()
+        disk, work = MemoryDisk(), Work(turns(codes))
         disk.plan = plan
         try:
             work.do(disk, appendfsync="no")

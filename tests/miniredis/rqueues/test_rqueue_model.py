@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -224,3 +225,11 @@ class Both(RuleBasedStateMachine):
 
 Both.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestBoth = Both.TestCase
+
+
+class More(Both):
+    """The same with more examples."""
+
+
+More.TestCase.settings = settings(Both.TestCase.settings, max_examples=80)
+TestMore = pytest.mark.exhaustive(More.TestCase)
