@@ -122,7 +122,7 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"addr": lambda session: session.address,
     b"laddr": lambda session: session.local_address,
     b"fd": lambda session: b"%d" % session.descriptor,
-    b"name": lambda session: session.name,
+    b"name": lambda session: errors.until_nul(session.name),
     b"age": lambda session: seconds_since(session, session.created.wall),
     b"idle": lambda session: seconds_since(session, session.last_active.wall),
     b"flags": flags,

@@ -694,6 +694,20 @@ def test_an_error_has_the_words_of_the_version(versions: str, request_: str, sai
             client.close()
 
 
+def test_a_name_is_checked_and_listed_up_to_a_nul_since_7_2() -> None:
+    """As Redis 7.0.15, 8.0.2, and Valkey 8.1.1 and 9.1.2 did."""
+    refused = pytest.raises(redis.ResponseError, match="Client names cannot contain")
+    with miniredis.start(version="7.0") as server, server.client() as client, refused:
+        client.client_setname("a\0 b")
+    with miniredis.start(version="8.0") as server, server.client() as client:
+        client.client_setname("a\0 b")
+        client.execute_command("CLIENT SETINFO", "LIB-NAME", "lib\0\n")
+        assert client.client_getname() == "a\0 b"
+        assert [client.client_list()[0][field] for field in ("name", "lib-name")] == ["a", "lib"]
+        with pytest.raises(redis.ResponseError, match="LIB-VER cannot contain"):
+            client.execute_command("CLIENT SETINFO", "LIB-VER", " \0")
+
+
 def test_a_client_that_does_not_touch_leaves_times_of_last_use_and_reset_ends_that() -> None:
     requests = (
         "GET k",

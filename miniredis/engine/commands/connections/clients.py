@@ -37,7 +37,7 @@ def client_getname(session: Session, args: list[bytes]) -> Reply:
 @command("CLIENT SETNAME", 3, OWN, acl="connection", since="2.6.9", syntax="connection-name")
 def client_setname(session: Session, args: list[bytes]) -> Reply:
     """Gives this connection a name; an empty name removes it."""
-    session.name = checked_name(args[2])
+    session.name = checked_name(session, args[2])
     return OK
 
 
@@ -55,9 +55,10 @@ def client_setinfo(session: Session, args: list[bytes]) -> Reply:
     attribute = args[2].lower()
     if attribute not in {b"lib-name", b"lib-ver"}:
         raise CommandError(errors.unrecognized_option(args[2]))
-    if not is_name(args[3]):
+    text = errors.until_nul(args[3])
+    if not is_name(text):
         raise CommandError(errors.special_characters(args[2]))
-    session.library = {**session.library, attribute: args[3]}
+    session.library = {**session.library, attribute: text}
     return OK
 
 

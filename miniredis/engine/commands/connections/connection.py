@@ -10,7 +10,7 @@ from ...clients.client_flags import UNAUTHENTICATED
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
-from ...declarations.registry import AT_ONCE, chosen, command, in_versions
+from ...declarations.registry import AT_ONCE, chosen, command, in_versions, instead_of
 from ...keyspace.keyspace import Database
 from ...numbers.numbers import read_integer
 from ...protocol import errors
@@ -160,7 +160,7 @@ def take_hello_options(session: Session, args: list[bytes]) -> None:
             authenticate(session, user, password, args[0])
             at += 3
         elif option == b"SETNAME" and left >= 1:
-            session.name = checked_name(args[at + 1])
+            session.name = checked_name(session, args[at + 1])
             at += 2
         else:
             raise CommandError(errors.hello_option(args[at]))
@@ -175,7 +175,7 @@ def hello_since_7_2(session: Session, args: list[bytes]) -> Reply:
     while at < len(args):
         option, left = args[at].upper(), len(args) - at - 1
         if option == b"SETNAME" and left >= 1:
-            checked_name(args[at + 1])
+            checked_name(session, args[at + 1])
         elif option != b"AUTH" or left < 2:
             raise CommandError(errors.hello_option(args[at]))
         at += 3 if option == b"AUTH" else 2
@@ -185,11 +185,19 @@ def hello_since_7_2(session: Session, args: list[bytes]) -> Reply:
 OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search
 
 
-def checked_name(name: bytes) -> bytes:
+def checked_name(session: Session, name: bytes) -> bytes:
     """A client's name; raises ``CommandError`` if it has spaces or unprintable characters."""
-    if not is_name(name):
+    if not is_name(chosen(session.engine.version, checked_part)(name)):
         raise CommandError(errors.CLIENT_NAME)
     return name
+
+
+def checked_part(text: bytes) -> bytes:
+    """What of a client's name is checked: all, but since 7.2 only what stands before a NUL."""
+    return text
+
+
+instead_of(checked_part, "7.2+")(errors.until_nul)
 
 
 def is_name(text: bytes) -> bool:
