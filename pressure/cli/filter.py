@@ -9,10 +9,12 @@ Rules:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import subprocess
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -25,8 +27,10 @@ from pressure.cli.stop import Signals
 _CHUNK: Final = 1 << 16
 #: Seconds without an answer after which ``slow`` is called.
 SLOW_AFTER: Final = 5.0
-#: Seconds that a command has to end after SIGTERM, before SIGKILL.
+#: Seconds that a command, and what it has started, has to end after SIGTERM, before SIGKILL.
 _GRACE: Final = 5.0
+#: Seconds between two looks whether it has ended.
+_TICK: Final = 0.02
 
 
 class EndedError(Exception):
@@ -109,7 +113,7 @@ class Filter:
     def check(self) -> None:
         """Wait until the command ends. Raises FilterError if it failed."""
         while (status := self._process.poll()) is None:
-            self._signals.wait_any({}, 0.02)
+            self._signals.wait_any({}, _TICK)
         if status:
             how = f"was ended by signal {-status}" if status < 0 else f"failed with status {status}"
             raise FilterError(f"command {self._name} {how}")
@@ -150,12 +154,22 @@ class Filter:
         self._to.close()
         self._from.close()
         if not self._over or self._process.poll() is None:  # its output is open, or it has not ended
-            os.killpg(self._process.pid, signal.SIGTERM)
-            try:
-                self._process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._end_group()
         self._process.wait()
+
+    def _end_group(self) -> None:
+        """End all processes of the group, of which the first may have ended before the others.
+
+        No other process gets its number while the group exists.
+        """
+        group, end = self._process.pid, time.monotonic() + _GRACE
+        with contextlib.suppress(ProcessLookupError):  # all have ended
+            os.killpg(group, signal.SIGTERM)
+            while time.monotonic() < end:
+                self._process.poll()  # until its status is read, an ended process counts as one of the group
+                os.killpg(group, 0)
+                time.sleep(_TICK)
+            os.killpg(group, signal.SIGKILL)
 
 
 def _unblocked(pipe: IO[bytes] | None) -> IO[bytes]:

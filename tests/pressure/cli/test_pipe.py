@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -235,6 +236,44 @@ def test_a_signal_ends_pipe_and_all_that_its_command_runs_and_the_message_goes_b
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
     untouched(raw, source, b"1", b"2", b"3")
+
+
+#: Ends when its program says so, in a group whose first process ends at once.
+LEFT_BEHIND = """
+import os, signal, time
+if os.fork():
+    os._exit(0)
+{prepare}
+print(os.getpid(), flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "is_ended"),
+    [("signal.signal(signal.SIGTERM, signal.SIG_IGN)", True), ("os.setsid()", False)],
+    ids=["ignores SIGTERM", "has left the group"],
+)
+def test_what_a_command_has_started_is_killed_unless_it_has_left_its_group(
+    monkeypatch: pytest.MonkeyPatch, prepare: str, is_ended: bool
+) -> None:
+    monkeypatch.setattr("pressure.cli.filter._GRACE", 0.1)
+    program = (sys.executable, "-c", LEFT_BEHIND.format(prepare=prepare))
+    with Signals() as signals, Filter(program, FORMATS["lines"], signals) as command:
+        number = int(command.ask(b""))
+        until(lambda: command._process.poll() is not None, "the first process has ended")
+    if not is_ended:
+        os.kill(number, signal.SIGKILL)
+    until(lambda: not is_running(number), "it has ended")
+
+
+def is_running(number: int) -> bool:
+    """Whether there is a process with this number."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_a_killed_pipe_loses_no_message(
