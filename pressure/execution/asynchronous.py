@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from pressure.connections.discovery import Discovery, QueryResult, ServerQuery
 from pressure.connections.pool import HOLDS, BaseCheckout, Member, Pool
 from pressure.connections.settings import STOP_TIMEOUT, Settings
-from pressure.errors import QueueClosedError, QueueEmptyError, ServerReplyError
+from pressure.errors import PressureError, QueueClosedError, QueueEmptyError, ServerReplyError
 from pressure.execution.execution import PooledExecution, is_wrong_server
 from pressure.execution.lease import LeaseRenewer
 from pressure.keys import QueueKeys
@@ -214,11 +214,19 @@ class AsyncExecution(PooledExecution[T]):
         if lock is not None:
             await (self._acquire(lock) if self._checkout.has_holds else lock.acquire())
         try:
-            await self._checkout.driver.connections.ready(self.member)
+            await self._connect()
             return await self._steps()
         finally:
             if lock is not None:
                 lock.release()
+
+    async def _connect(self) -> None:
+        try:
+            await self._checkout.driver.connections.ready(self.member)
+        except PressureError as error:
+            if (reason := await self._cancelled()) is not None:  # it came while it was the turn of another
+                raise reason from error
+            raise
 
     async def _steps(self) -> T:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 from collections.abc import Awaitable, Callable
@@ -13,6 +14,7 @@ import redis
 import trio
 from trio.lowlevel import enable_ki_protection
 
+import miniredis
 import pressure.trio
 from pressure import ConnectionFailedError, Queue, QueueEmptyError, QueueInUseError, ServerReplyError
 from pressure.connections.arguments import settings
@@ -166,6 +168,30 @@ def test_a_block_that_ends_waits_for_its_turn_even_if_it_is_cancelled(
     play(flavour, main, url=f"{redis_url}?max_connections=1")
     assert not raw.exists(JOBS, f"{JOBS}:unacked")
     invariant(raw)
+
+
+def test_a_block_that_is_cancelled_before_its_turn_ends_so_although_the_server_is_gone_then() -> None:
+    async def main(queue: Any) -> None:
+        await queue.create()
+        await queue.put(b"v")
+        turns: list[Any] = []
+
+        async def consume() -> None:
+            async with queue.receive():
+                turns.append(queue._driver.connections.pool._shared.lock)
+                await turns[0].acquire()
+
+        consumer = asyncio.create_task(consume())
+        await until(lambda: turns and turns[0]._waiters, "does it wait")
+        consumer.cancel()
+        await others_had_turns()
+        server.stop()
+        turns[0].release()
+        await asyncio.wait([consumer])
+        assert consumer.cancelled()
+
+    with miniredis.start() as server:
+        play("aio", main, url=f"{server.url}?max_connections=1")
 
 
 @pytest.mark.parametrize("ends_block", [True, False])
