@@ -84,7 +84,7 @@ class Pause:
     seconds: float
 
 
-#: A step that lasts no time: a long operation, which does not wait, can be stopped there.
+#: A step of no duration, at which a long operation that never waits can be stopped.
 CHECKPOINT: Final = Pause(0.0)
 
 

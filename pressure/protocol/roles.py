@@ -272,7 +272,8 @@ def give_back(ctx: Context, hold: Hold) -> Operation[list[Reply]]:
         back = (*(put_back(ctx),) * hold.unacked, *drop_token(ctx, hold.unacked, *size)) if size else ()
         replies = yield Batch(atomic(*back, *release))
         if is_full(replies) and ctx.server.scripts:
-            return (yield Batch((free_by_script(ctx, hold.role, holder, hold.id, token=hold.token),)))
+            known = next((each for each in (holder, *expected) if isinstance(each, bytes)), None)
+            return (yield Batch((free_by_script(ctx, hold.role, known, hold.id, token=hold.token),)))
         if replies[-1] is not None:  # else a renewed lease has changed the watched key, or it has moved
             return transaction_replies(replies)
 

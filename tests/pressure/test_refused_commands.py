@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import redis
 
+import miniredis
 from pressure import (
     PressureError,
     Queue,
@@ -92,6 +93,19 @@ def test_a_stored_value_is_reported_stored_although_a_later_command_fails(
             queue.put(b"v")
         assert roles_free(raw)
     assert queue.length() == 2
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_block_whose_server_refuses_every_command_by_then_says_what_it_refused(scripts: bool) -> None:
+    """Giving the role back with a script needs the holder key, which is refused, too."""
+    with miniredis.start() as server, Queue("jobs", url=server.url, scripts=scripts) as queue:
+        queue.create()
+        queue.put(b"v")
+        with pytest.raises(ServerReplyError, match="OOM full") as caught, queue.receive():
+            server.faults.add(then="OOM full")
+        assert any(
+            "the message of queue 'jobs' is not acknowledged" in note for note in caught.value.__notes__
+        )
 
 
 def test_a_holder_whose_role_was_taken_away_writes_nothing(
