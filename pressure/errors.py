@@ -22,8 +22,9 @@ class PressureError(Exception):
     """Base of every error of this package.
 
     Attributes:
-        done: How many values ``put_many`` had put when it raised the error. In an ``OutcomeUnknownError`` it
-            is a lower bound: the server has confirmed this many, and may have stored more.
+        done: How many values ``put_many`` or ``redrive`` had put when it raised the error. In an
+            ``OutcomeUnknownError`` it is a lower bound: the server has confirmed this many, and may have
+            stored more.
     """
 
     done: int = 0

@@ -207,10 +207,11 @@ def test_a_redrive_of_dead_letters_can_be_stopped(redis_url: str, raw: redis.Red
     with dead, queue:
         dead.push(*map(str, range(TOGETHER + 1)))
         queue.interrupt = lambda: StopError() if raw.xlen("queue:jobs") else None
-        with pytest.raises(StopError):
+        with pytest.raises(StopError) as caught:
             queue.redrive(9999)
         info = queue.info()
     assert (info.undelivered, info.dead) == (TOGETHER, 1)
+    assert caught.value.done == TOGETHER
 
 
 def test_delete_removes_rejected_messages(jobs: Queue, raw: redis.Redis) -> None:

@@ -95,5 +95,8 @@ class ReliableInspectMethods(ReliableBase[V]):
 
         Returns:
             How many dead letters were pushed.
+
+        Raises:
+            PressureError: Its ``done`` says how many were pushed before the error, at least.
         """
         return redriving.redrive(self._context, self._state, whole(max, "max"))

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from pressure.errors import PressureError
 from pressure.kinds.kind import KindContext
 from pressure.kinds.kind_check import modifying
 from pressure.kinds.reliable.model import Delivered, ReliableKeys
 from pressure.kinds.reliable.notes import by_lane
 from pressure.kinds.reliable.operations import TOGETHER, QueueState, acknowledged, recover
 from pressure.kinds.reliable.popping import pop
-from pressure.protocol.operation import CHECKPOINT, Batch, Deadline, Operation
+from pressure.protocol.operation import CHECKPOINT, Batch, Deadline, Operation, with_done
 
 #: After how many milliseconds without acknowledgement a popped letter is recovered.
 IDLE: Final = 60_000
@@ -24,19 +25,32 @@ IDLE: Final = 60_000
 
 @modifying
 def redrive(ctx: KindContext, state: QueueState, count: int) -> Operation[int]:
-    """Push up to ``count`` dead letters to their queue; returns how many."""
+    """Push up to ``count`` dead letters to their queue; returns how many.
+
+    Raises:
+        PressureError: Its ``done`` says how many were pushed before the error, at least.
+    """
     dead = QueueState(ReliableKeys.of(state.keys.dead, state.keys.group), state.backend, None)
     done = 0
-    while done < count:
-        yield CHECKPOINT
-        most = min(count - done, TOGETHER)
-        dead_letters = yield from recover(ctx, dead, most, IDLE)
-        if len(dead_letters) < most:
-            dead_letters += yield from pop(ctx, dead, most - len(dead_letters), Deadline.of(ctx, block=False))
-        if not dead_letters:
-            break
-        done += yield from _pushed(state, dead, dead_letters)
+    try:
+        moved = 1
+        while moved and done < count:
+            moved = yield from with_done(done, _redrive_some(ctx, state, dead, count - done))
+            done += moved
+    except PressureError as error:
+        error.done = done
+        raise
     return done
+
+
+def _redrive_some(ctx: KindContext, state: QueueState, dead: QueueState, count: int) -> Operation[int]:
+    """Push up to ``count`` dead letters, at most ``TOGETHER``; returns how many, 0 if there are none."""
+    yield CHECKPOINT
+    most = min(count, TOGETHER)
+    dead_letters = yield from recover(ctx, dead, most, IDLE)
+    if len(dead_letters) < most:
+        dead_letters += yield from pop(ctx, dead, most - len(dead_letters), Deadline.of(ctx, block=False))
+    return (yield from _pushed(state, dead, dead_letters))
 
 
 def _pushed(state: QueueState, dead: QueueState, dead_letters: list[Delivered]) -> Operation[int]:

@@ -56,7 +56,7 @@ REDISMQ: Final = (
     Mutant("delivers once more than it may", OPERATIONS, "each.deliveries > state.most]", "each.deliveries > state.most + 1]", ("reliable.dead",)),
     Mutant("cancels, and delivers all the same", LUA, "then return redis.call('ZREM', delayed, member) end", "then return 1 end", ("reliable.cancel",)),
     Mutant("forgets why a message is dead", OPERATIONS, "dead_letter_note(message, error) if dead else None", "dead_letter_note(message, None) if dead else None", ("reliable.dead-why",)),
-    Mutant("puts all that is dead back where one was asked for", "pressure/kinds/reliable/redriving.py", "        most = min(count - done, TOGETHER)\n", "        most = TOGETHER\n", ("reliable.redrive",)),
+    Mutant("puts all that is dead back where one was asked for", "pressure/kinds/reliable/redriving.py", "    most = min(count, TOGETHER)\n", "    most = TOGETHER\n", ("reliable.redrive",)),
     Mutant("hears no heartbeat", OPERATIONS, "        beats = yield from state.backend.heartbeat(lane, list(known), notes)\n", "        beats = []\n", ("reliable.heartbeat",)),
     Mutant("delivers the last first of what is due", LUA, "redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT'", "redis.call('ZREVRANGEBYSCORE', delayed, now, '-inf', 'LIMIT'", ("reliable.due-order",)),
     Mutant("shows nothing in flight behind what was delayed", STREAM, "                start = max(start - length, 0)\n", "", ("reliable.in-any-order",)),
