@@ -17,7 +17,7 @@ from .at_once import Task, compared_once, in_parts, judge_all, judge_one
 from .clients.adapter import Adapter
 from .clients.flavours import FLAVOURS
 from .documents import CLAUSES, SUITES, Clause
-from .reports import Files, Reporting
+from .reports import Files, Reporting, total
 from .targets import TARGETS, target_named
 
 __all__ = ["main", "script"]
@@ -132,8 +132,12 @@ def main(arguments: Sequence[str] | None = None, *, at_once: bool = False) -> in
     )
     with Reporting(files, say) as run:
         if at_once and len(tasks) > 1:
-            return judge_all(run, [*in_parts(tasks)], files, say)
-        return max(judge_one(run, task, say) for task in tasks)
+            status = judge_all(run, [*in_parts(tasks)], files, say)
+        else:
+            status = max(judge_one(run, task, say) for task in tasks)
+    if any(each.outcomes for each in run.judgements):
+        say(total(run.judgements))
+    return status
 
 
 def imported_from_here(words: Sequence[str]) -> str:

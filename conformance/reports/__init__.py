@@ -12,8 +12,9 @@ from .junit import as_junit
 from .model import Judgement
 from .page import as_page
 from .reporting import Reporting, why
-from .terminal import failed, lines, show
+from .terminal import failed, lines, show, total
 
 __all__ = [
-    "Files", "Judgement", "Reporting", "as_json", "as_junit", "as_page", "failed", "lines", "show", "why",
+    "Files", "Judgement", "Reporting", "as_json", "as_junit", "as_page", "failed", "lines", "show", "total",
+    "why",
 ]  # fmt: skip

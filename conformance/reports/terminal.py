@@ -6,18 +6,19 @@ import re
 import shutil
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from ..documents import Clause
 from ..failure import STANDARD_ERROR, Evidence
 from ..judging.runner import Outcome
-from .model import counted, suites_of
+from .model import Judgement, counted, suites_of
 from .text import readable
 
-__all__ = ["Progress", "cause", "failed", "lines", "show", "told", "wrote"]
+__all__ = ["Progress", "cause", "failed", "lines", "show", "told", "total", "wrote"]
 
-USUAL: Final = {"wire": 1.2, "histories": 1.4, "decisions": 0.4}
+USUAL: Final = {"wire": 1.2, "histories": 1.4, "decisions": 0.4, "redismq": 0.2, "recorded": 0.1}
 """Seconds that a clause of these suites takes, as a rule."""
 
 BRIEF: Final = 0.03
@@ -32,7 +33,7 @@ MOST: Final = 5
 LAST: Final = 5
 """How many lines are shown of what a client wrote to its standard error; reports have them all."""
 
-STEADY: Final = 10.0
+STEADY: Final = 5.0
 """Seconds that count as passed as usual, so that the first clauses do not make the time left jump."""
 
 AGAIN: Final = 5.0
@@ -97,6 +98,24 @@ def lines(target: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield readable(f"  the server does not know {', '.join(names)}")
 
 
+def total(judgements: Sequence[Judgement]) -> str:
+    """The last line of a run: how many clauses were passed of those that were asked; where the others are."""
+    outcomes = [outcome for each in judgements for outcome in each.outcomes]
+    bad = Counter(
+        f"{outcome.clause.suites[0]} {each.name}"
+        for each in judgements
+        for outcome in each.outcomes
+        if outcome.is_bad
+    )
+    count = counted(outcomes)
+    parts = [
+        f"{count['passed']} of {len(outcomes) - count['not asked']} clauses passed",
+        *([f"not passed: {', '.join(f'{where} {number}' for where, number in bad.items())}"] if bad else []),
+        *(f"not judged: {each.name}" for each in judgements if each.problem),
+    ]
+    return readable("; ".join(parts))
+
+
 def headed(outcome: Outcome) -> str:
     """The verdict, with what is missing, or with the level of a clause that makes no run fail."""
     if outcome.is_bad and not outcome.fails():
@@ -132,24 +151,34 @@ class Progress:
     def __init__(self, name: str, clauses: Sequence[Clause], show: Callable[[str], None] = show) -> None:
         self._name, self._total, self._show = name, len(clauses), show
         self._done = self._bad = 0
-        self._ahead = self._all = sum(map(usual, clauses))
-        self._began = time.monotonic()
-        self._next = self._began + FIRST
+        self._ahead = Counter[str]()
+        for clause in clauses:
+            self._ahead[clause.suites[0]] += 1
+        self._usual, self._took = defaultdict[str, float](float), defaultdict[str, float](float)  # so far
+        self._last = time.monotonic()
+        self._next = self._last + FIRST
 
     def __call__(self, outcome: Outcome) -> None:
         """Counts an outcome."""
         self._done += 1
         self._bad += outcome.is_bad
-        self._ahead -= usual(outcome.clause)
+        suite, now = outcome.clause.suites[0], time.monotonic()
+        self._ahead[suite] -= 1
+        self._usual[suite] += usual(suite)
+        self._took[suite] += now - self._last
+        self._last = now
         self.say(
             f"{self._name} {self._done}/{self._total}, {self._bad} not passed, "
             f"about {self._left():.0f} s left: {outcome.verdict} {outcome.clause.id}"
         )
 
     def _left(self) -> float:
-        """Seconds, from what clauses take as a rule, and how much slower these were so far."""
-        passed, expected = time.monotonic() - self._began, self._all - self._ahead
-        return max(self._ahead, 0) * max((passed + STEADY) / (expected + STEADY), 1.0)
+        """Seconds, from what clauses take as a rule, and how many times longer these took."""
+        whole = slowness(sum(self._took.values()), sum(self._usual.values()))
+        return sum(
+            count * usual(suite) * max(whole, slowness(self._took[suite], self._usual[suite]))
+            for suite, count in self._ahead.items()
+        )
 
     def again(self, outcome: Outcome) -> None:
         """Tells that a check is run again, to record what is said."""
@@ -167,6 +196,11 @@ class Progress:
         self._show("")
 
 
-def usual(clause: Clause) -> float:
-    """How many seconds a clause takes, as a rule."""
-    return USUAL.get(clause.suites[0], BRIEF)
+def slowness(took: float, as_usual: float) -> float:
+    """How many times longer than usual something took."""
+    return (took + STEADY) / (as_usual + STEADY)
+
+
+def usual(suite: str) -> float:
+    """How many seconds a clause of a suite takes, as a rule."""
+    return USUAL.get(suite, BRIEF)

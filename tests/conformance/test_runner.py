@@ -21,6 +21,7 @@ from conformance.documents import CHECKS, CLAUSES, Clause
 from conformance.judging import capabilities, runner
 from conformance.judging.environment import Broken, Environment, Failure, Unsupported
 from conformance.judging.runner import Outcome, judge_clause
+from conformance.reports.terminal import Progress
 from conformance.targets import Address, NoRealRedisError, find_real_redis, target_named
 from tests.servers import start_redis
 from tests.waiting import until
@@ -54,6 +55,7 @@ def test_a_line_is_printed_for_each_suite_and_target(
         f"{server_address.url} is the server at {server_address.url}",
         f"protocol-0.1 {server_address.url}: 1/1",
         f"protocol-0.15 {server_address.url}: 1/1",
+        "2 of 2 clauses passed",
     ]
 
 
@@ -88,6 +90,7 @@ def test_without_a_real_redis_only_miniredis_is_judged_and_the_run_says_so(
     said = capsys.readouterr().out
     assert "real: no real Redis" in said
     assert "only miniredis is judged" in said
+    assert said.endswith("\n1 of 1 clauses passed; not judged: real\n")
     assert "protocol-0.15 embedded: 1/1" in said
 
 
@@ -197,6 +200,17 @@ def test_where_there_is_no_terminal_progress_is_told_from_time_to_time(
     assert said == ["embedded 1/2, 0 not passed, about 0 s left: passed create.saves-bound"]
 
 
+def test_the_time_left_is_reckoned_from_the_pace_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, said = 0.0, list[str]()
+    monkeypatch.setattr("conformance.reports.terminal.time.monotonic", lambda: now)
+    quick, slow = [CLAUSES["list.llen"]] * 300, [CLAUSES["decided.heals"]] * 40
+    progress = Progress("busy", [*quick, *slow], said.append)
+    for clause, seconds in [*((each, 0.03) for each in quick), *((each, 10.0) for each in slow[:20])]:
+        now += seconds
+        progress(Outcome(clause, "passed"))
+    assert 100 < int(said[-1].split("about ")[1].split(" s left")[0]) <= 200, "20 clauses of 10 s are left"
+
+
 def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command.main(["--target", "nonsense"])
@@ -246,6 +260,7 @@ def test_a_reason_is_told_once_with_all_its_clauses(
         f"    {CLAUSES['list.rpoplpush'].text}",
         "list-notes embedded: 1/4",
         "  violated list.llen, list.lrange: as list.rpoplpush",
+        "1 of 4 clauses passed; not passed: list-notes embedded 3",
     ]
 
 
