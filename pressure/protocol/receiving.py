@@ -42,7 +42,6 @@ from pressure.protocol.problems import (
     does_not_exist,
     first_error,
     is_closed,
-    not_ours,
     note_uncounted,
     problem,
 )
@@ -196,6 +195,7 @@ def settle(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Oper
 
     Raises:
         QueueInUseError: Another client has freed the role meanwhile; the message will be redelivered.
+        QueueDoesNotExistError: The queue is gone, as after a restart of a server that keeps no data.
     """
     note = f"the message of queue {ctx.keys} is not acknowledged; it will be redelivered"
     lost = f"{note} when a client that waits has freed the consumer role, or a repair"
@@ -211,6 +211,8 @@ def _settled(ctx: Context, hold_id: bytes, outcome: Settlement, size: int) -> Op
     if ctx.server.scripts:
         answer = yield from holding(ctx, hold, scripts.settle(ctx, hold, outcome.value, size))
         if answer is not None:
+            if answer.status == b"lost":
+                raise (yield from lost_role(ctx, hold))
             if error := problem(ctx, CONSUMER, answer):
                 raise error
             scripts.note_refused(ctx, CONSUMER, answer, _SETTLED[outcome])
@@ -227,7 +229,7 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
     if holder != hold.id:
         hold.held = False
         yield Batch(((b"UNWATCH",),))
-        raise not_ours(ctx, CONSUMER, holder)
+        raise (yield from lost_role(ctx, hold))
     work: tuple[Command, ...] = ()
     if there and outcome is Settlement.REQUEUED:
         work = (put_back(ctx), *drop_token(ctx, 1, bound, length))
@@ -235,8 +237,7 @@ def _by_transaction(ctx: Context, hold: Hold, outcome: Settlement, size: int) ->
         work = (_removal(ctx, outcome), *effects(ctx, 1, size, bound, length))
     result = yield from finish(ctx, hold, work)
     if result is None:
-        (holder,) = check((yield Batch(((b"GET", keys.consumer),))))
-        raise not_ours(ctx, CONSUMER, holder)
+        raise (yield from lost_role(ctx, hold))
     check(result[:1])
     hold.unacked = 0
     stuck = hold.held and first_error((yield from give_back(ctx, hold))) is not None

@@ -192,6 +192,15 @@ def test_a_lost_connection_loses_no_message(queue: Queue, raw: redis.Redis) -> N
     invariant(raw)
 
 
+def test_a_block_whose_queue_is_gone_at_its_end_says_so(queue: Queue, raw: redis.Redis) -> None:
+    """As after a restart of a server that keeps no data."""
+    queue.create()
+    queue.put(b"v")
+    with pytest.raises(QueueDoesNotExistError), queue.receive():
+        raw.flushall()
+    assert raw.keys() == []
+
+
 @pytest.mark.parametrize("flavour", ["aio", "trio"])
 def test_the_coroutine_flavours_of_receive_behave_the_same(
     redis_url: str, raw: redis.Redis, flavour: str, scripts: bool
