@@ -124,9 +124,7 @@ class Environment:
         """Removes the keys that the check has named, and those of queues with such a name."""
         suffixes = [suffix.decode() for suffix in SUFFIXES.values()]
         if keys := [name + suffix for name in [*self._keys] for suffix in suffixes]:
-            with suppress(
-                redis.ResponseError
-            ):  # nor has it DEL: what is left has a random number in its name
+            with suppress(redis.ResponseError):  # nor has it DEL; the names of what is left are random
                 self.redis.delete(*keys)
 
     # Who talks to the server
