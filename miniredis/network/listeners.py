@@ -175,7 +175,8 @@ def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]
         return socket.AF_INET, ("0.0.0.0", port)  # noqa: S104  (asked for)
     if host == "::*":
         return socket.AF_INET6, ("::", port)
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    name = host.encode() if host.isascii() else host  # text has Python load its codec for international names
+    family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
     return family, (str(address[0]), port)
 
 
