@@ -39,8 +39,6 @@ STEADY: Final = 5.0
 AGAIN: Final = 5.0
 """Seconds until it is told again."""
 
-WANTED: Final = re.compile(r"wanted .*?, got ", re.DOTALL)
-
 UNKNOWN: Final = re.compile(r"unknown command [`'\"\\]*([^`'\"\\,\s]+)", re.IGNORECASE)
 """An error of a server that does not know a command."""
 
@@ -49,7 +47,8 @@ def unknown_commands(outcome: Outcome) -> list[str]:
     """The commands that a clause was not passed without; none if it needs a server that has all of them."""
     if not outcome.is_bad or "redis-7.0" in outcome.clause.needs:
         return []
-    return sorted({name.upper() for name in UNKNOWN.findall(WANTED.sub("", outcome.reason))})
+    _, _, seen = outcome.reason.rpartition(", got ")  # what was wanted may be such an error
+    return sorted({name.upper() for name in UNKNOWN.findall(seen)})
 
 
 def cause(outcome: Outcome) -> str:
