@@ -33,7 +33,7 @@ from .sizes import MENTIONS_CLIENT, work_of
 from .tolerated import SCANS, equal, rows_of
 from .walks import Ask, Walks
 
-__all__ = ["Difference", "Pair", "Step"]
+__all__ = ["Difference", "EndedError", "Pair", "Step"]
 
 CLIENTS: Final = 4
 PACKING: Final = {
@@ -126,6 +126,18 @@ class Difference:
     theirs: bytes
 
 
+class EndedError(BaseException):
+    """The real server has ended; nothing can be played beside it any more.
+
+    Attributes:
+        sent: the conversation, up to the request that it did not survive.
+    """
+
+    def __init__(self, sent: list[tuple[str, Step]]) -> None:
+        super().__init__("the real server has ended")
+        self.sent = sent
+
+
 class Client:
     """One client of both servers."""
 
@@ -161,7 +173,18 @@ class Pair:
         self.control.socket.settimeout(CALM)
 
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
-        """A whole conversation: the steps that were sent, by whom, and what was not the same."""
+        """A whole conversation: the steps that were sent, by whom, and what was not the same.
+
+        Raises:
+            EndedError: the real server has ended.
+        """
+        sent: list[tuple[str, Step]] = []
+        try:
+            return sent, self._play_until_they_differ(steps, sent)
+        except (ConnectionError, Hangup):
+            raise EndedError(sent) from None
+
+    def _play_until_they_differ(self, steps: list[Step], sent: list[tuple[str, Step]]) -> Difference | None:
         environment = Environment(new_interpreter=new_interpreter)
         directives = {"enable-debug-command": "yes", **PACKING}
         self.engine = Engine(Config(directives, version=self.version), now(), environment=environment)
@@ -174,7 +197,7 @@ class Pair:
         self.engine.replication.history.offset = int(offset[1])  # the real server's only rises
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
         try:
-            return self._play([*prelude(steps), *steps])
+            return self._play([*prelude(steps), *steps], sent)
         finally:
             for client in self.clients:
                 client.real.close()
@@ -183,8 +206,7 @@ class Pair:
         """Whether both servers may delete keys whose time has come before anybody asks for them."""
         return TELLING.isdisjoint(step.command for step in steps)
 
-    def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
-        sent: list[tuple[str, Step]] = []
+    def _play(self, steps: list[Step], sent: list[tuple[str, Step]]) -> Difference | None:
         for step in steps:
             free = [client for client in self.clients if client.session.waiter is None]
             if not free:
@@ -201,8 +223,8 @@ class Pair:
                 continue
             sent.append((client.name, step))
             if difference := self._ask(client, step):
-                return sent, difference
-        return sent, None
+                return difference
+        return None
 
     def _would_crash_redis(self, client: Client, step: Step) -> bool:
         """Whether a real server would end.

@@ -14,7 +14,7 @@ from hypothesis.errors import Flaky
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 
 from .grammar import GROUPS, Form
-from .pair import CLIENTS, Difference, Step
+from .pair import CLIENTS, Difference, EndedError, Step
 from .requests import Choose, request
 from .sizes import LARGEST, size_of
 
@@ -233,7 +233,7 @@ def converse(
         tick: called after each.
     """
     last: list[Found] = []
-    end = math.inf
+    latest = math.inf
 
     @seed(label)
     @settings(
@@ -243,13 +243,13 @@ def converse(
     )  # fmt: skip
     @given(conversations(forms, largest))
     def run(steps: list[Step | None]) -> None:
-        nonlocal end
-        if time.monotonic() > end:
+        nonlocal latest
+        if time.monotonic() > latest:
             raise EnoughError
         sent, difference = pair.play([step for step in steps if step is not None])
         tick()
         if difference is not None:
-            end = min(end, time.monotonic() + shorten_for)
+            latest = min(latest, time.monotonic() + shorten_for)
             last[:] = [Found(sent, difference)]
             raise DifferError
 
@@ -257,4 +257,8 @@ def converse(
         run()
     except (DifferError, EnoughError, Flaky):
         return last[0]
+    except EndedError as end:  # perhaps while what differs was made shorter
+        return (
+            last[0] if last else Found(end.sent, Difference("nobody", b"nothing", b"the end of the server"))
+        )
     return None

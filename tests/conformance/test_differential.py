@@ -19,7 +19,7 @@ from conformance.differential.rival import RIVALS, Rival
 from conformance.differential.search import converse, of_seed
 from conformance.differential.tolerated import TOLERATED, equal
 from conformance.targets import Address, NotInstalledError, real_redis
-from conformance.wire import RawConnection
+from conformance.wire import Hangup, RawConnection
 from miniredis.engine.versions.version import VERSIONS
 from miniredis.testing.real_programs import find_valkey
 from miniredis.testing.real_servers import version_of
@@ -201,6 +201,18 @@ def test_a_difference_is_found_and_shown(pair: Pair, monkeypatch: pytest.MonkeyP
     assert [step for _, step in sent] == steps[:2]
     assert difference is not None
     assert difference.theirs == b"-ERR syntax error\r\n"
+
+
+def test_the_end_of_the_real_server_is_found_and_shown(forms: list[Form]) -> None:
+    with real_redis("--enable-debug-command", "yes") as address:
+        pair = Pair(Rival(address), Coverage(), Counter())
+        pair.play([Step(0, ("PING",), "ping")])
+        with pytest.raises((ConnectionError, Hangup)):
+            pair.control.command("SHUTDOWN", "NOSAVE")
+        found = converse(pair, *of_seed(forms, 0), examples=EXAMPLES)
+        pair.close()
+    assert found is not None
+    assert "of redis-server heard the end of the server" in transcript(found)
 
 
 def test_another_version_is_compared_with_a_real_server_of_it(capsys: pytest.CaptureFixture[str]) -> None:

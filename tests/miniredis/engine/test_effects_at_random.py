@@ -32,11 +32,11 @@ class Propagating(Pair):
         self._database = b"0"
         self.compared = 0
 
-    def _play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
+    def _play(self, steps: list[Step], sent: list[tuple[str, Step]]) -> Difference | None:
         self.engine.recording.start()
         self._appended()
         before = self._changes()
-        sent, difference = super()._play(steps)
+        difference = super()._play(steps, sent)
         counted = [now - then for now, then in zip(self._changes(), before, strict=True)]
         if counted[0] != counted[1]:
             difference = difference or Difference("changes", *(b"%d" % each for each in counted))
@@ -44,7 +44,7 @@ class Propagating(Pair):
         self.compared += len(ours)
         for text in differences(ours, theirs):
             difference = Difference("the file", text.encode("latin-1"), b"")
-        return sent, difference
+        return difference
 
     def _keys_may_end_unasked(self, steps: list[Step]) -> bool:
         """They may not: FLUSHDB counts a key whose time has come, unless the server has deleted it already."""
