@@ -25,6 +25,7 @@ from miniredis.scripting import new_interpreter
 from ..judging.limits import pauses
 from ..wire import Hangup, RawConnection, encode, reply_end
 from .coverage import Coverage
+from .faults import has_fault
 from .luck import is_luck
 from .pushes import in_front, in_some_order, without_redirection
 from .replies import LISTENING, split
@@ -46,17 +47,6 @@ PATIENCE: Final = 5.0
 
 CALM: Final = 60.0
 """Seconds in which a real server has forgotten what large requests left behind."""
-
-OF_6: Final = (
-    frozenset(("client", "kill", "id", "0")),  # closes the connections of all clients
-    frozenset(("error({err = 'my error'})",)),  # the function that handles errors fails
-)
-FATAL: Final = {
-    "6.0": OF_6,
-    "6.2": OF_6,
-    "8.0": (frozenset(("function", "flush", "async")),),  # 8.0.2 crashes some time later
-}
-"""By version, sets of words: a real server does not survive a request that has all words of one."""
 
 OFFSET: Final = re.compile(rb"\r\nmaster_repl_offset:(\d+)\r\n")
 
@@ -101,11 +91,6 @@ class Step:
     words: tuple[str, ...]
     command: str
     cut: int = 0
-
-    @property
-    def lower_words(self) -> set[str]:
-        """The words in small letters."""
-        return {word.lower() for word in self.words}
 
     def __repr__(self) -> str:
         return f"Step({self.client}, {SHORT.repr(self.words)}, {self.command!r}, {self.cut})"
@@ -212,7 +197,7 @@ class Pair:
             if not free:
                 break
             client = free[step.client % len(free)]
-            if self._would_crash_redis(client, step) or self._cuts_exec_short(client, step):
+            if self._meets_fault(client, step):
                 continue
             if self._listens_oddly(client, step) or self._order_is_luck(client, step):
                 continue
@@ -226,21 +211,17 @@ class Pair:
                 return difference
         return None
 
-    def _would_crash_redis(self, client: Client, step: Step) -> bool:
-        """Whether a real server would end.
+    def _meets_fault(self, client: Client, step: Step) -> bool:
+        """Whether a real server has a fault that the request would show.
 
-        A request in ``FATAL``, or CLIENT UNBLOCK of a client that CLIENT PAUSE holds up (7.0.15).
+        One of ``faults``, or CLIENT UNBLOCK of a client that CLIENT PAUSE holds up: that crashes 7.0.15.
         """
-        if any(fatal <= step.lower_words for fatal in FATAL.get(self.version, ())):
+        in_transaction = client.session.transaction is not None
+        if has_fault(self.version, step.words, in_transaction=in_transaction):
             return True
         commands = [step.command, *(client.queued if step.command == "exec" else [])]
         held_up = any(each.session.postponed is not None for each in self.clients)
         return held_up and "client|unblock" in commands
-
-    def _cuts_exec_short(self, client: Client, step: Step) -> bool:
-        """Whether EXEC would reply incompletely: HELLO with AUTH in a transaction (8.0)."""
-        in_transaction = client.session.transaction is not None
-        return self.version == "8.0" and in_transaction and {"hello", "auth"} <= step.lower_words
 
     @staticmethod
     def _listens_oddly(client: Client, step: Step) -> bool:

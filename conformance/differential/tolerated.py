@@ -289,25 +289,6 @@ OF_COMMANDLOG: Final = Tolerated(
     "our own words; how long a command took; no large requests and replies are logged here",
     kind_of,
 )
-LATEST: Final = 1 << 50
-"""No date in seconds or milliseconds is beyond it."""
-
-
-def unless_beyond(near_step: int) -> Callable[[Tree], object]:
-    """A level for numbers of time, of which those beyond all dates are the same."""
-    level = near(near_step)
-    return lambda reply: (
-        b":beyond"
-        if isinstance(reply, bytes) and abs(int(reply[1:] if reply[:1] == b":" else 0)) > LATEST
-        else level(reply)
-    )
-
-
-BEYOND: Final = "two clocks; 6.0 keeps a time beyond 64 bits, and the latest one is kept here"
-OF_6_0: Final = (
-    Tolerated("seconds", ("ttl", "expiretime"), BEYOND, unless_beyond(1)),
-    Tolerated("milliseconds", ("pttl", "pexpiretime"), BEYOND, unless_beyond(MILLISECONDS)),
-)
 COUNTERS: Final = Tolerated(
     "counters of clients",
     ("client|list", "client|info"),
@@ -317,8 +298,7 @@ COUNTERS: Final = Tolerated(
 
 
 OF_VERSIONS: Final[dict[str, tuple[Tolerated, ...]]] = {
-    "6.0": (SCRIPTS, *OF_6_0),
-    "6.2": (SCRIPTS,),
+    **dict.fromkeys(("6.0", "6.2"), (SCRIPTS,)),
     **dict.fromkeys(("7.2", "7.4"), (ENCODINGS_SINCE_7_2,)),
     "8.0": (ENCODINGS_SINCE_7_2, MODULES),
     "valkey-8.1": (ENCODINGS_SINCE_7_2, COUNTERS, OF_COMMANDLOG),

@@ -10,6 +10,7 @@ import pytest
 
 from conformance.differential.__main__ import main
 from conformance.differential.coverage import Coverage, all_names, possible
+from conformance.differential.faults import has_fault
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
 from conformance.differential.pair import Pair, Step
 from conformance.differential.pushes import in_front, in_some_order, without_redirection
@@ -113,6 +114,21 @@ def test_tolerated_differences_are_few_and_have_reasons() -> None:
     commands = [command for row in TOLERATED for command in row.commands]
     assert len(set(commands)) == len(commands)
     assert set(commands) <= set(all_names())
+
+
+@pytest.mark.parametrize(("version", "request_", "in_transaction", "is_one"), [
+    ("6.0", "SORT a LIMIT 7 9223372036854775807", False, True),
+    ("6.2", "SORT a LIMIT 7 9223372036854775807", False, False),
+    ("6.0", "SORT a LIMIT 7 9", False, False),
+    ("6.2", "CLIENT TRACKING ON BCAST PREFIX a PREFIX ab", False, True),
+    ("6.2", "CLIENT TRACKING ON BCAST PREFIX a", False, False),
+    ("8.0", "HELLO 3 AUTH a b", True, True),
+    ("8.0", "HELLO 3 AUTH a b", False, False),
+])  # fmt: skip
+def test_what_shows_a_fault_of_a_real_server_is_known(
+    version: str, request_: str, in_transaction: bool, is_one: bool
+) -> None:
+    assert has_fault(version, request_.split(), in_transaction=in_transaction) is is_one
 
 
 def test_a_different_error_is_never_tolerated() -> None:

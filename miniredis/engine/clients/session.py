@@ -63,6 +63,16 @@ def is_in_transaction(session: Session) -> bool:
     return bool(session.flags & EXECUTING)
 
 
+def hears_when_mute() -> bool:
+    """Whether CLIENT REPLY OFF and SKIP leave out replies only, not pushes."""
+    return True
+
+
+@instead_of(hears_when_mute, "6.0")
+def hears_nothing() -> bool:
+    return False
+
+
 class Transaction:
     """The commands that MULTI has queued.
 
@@ -192,6 +202,8 @@ class Session:
             return
         if self.flags & REPLICA:  # a replica must not subscribe or monitor
             self._give_up()
+            return
+        if self.flags & MUTE and not chosen(self.engine.version, hears_when_mute)():
             return
         if event in self.after_reply:
             self._late.append(data)

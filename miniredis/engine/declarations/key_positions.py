@@ -52,8 +52,8 @@ def tracked_keys(command: Command, args: list[bytes]) -> list[tuple[bytes, str]]
 
 def in_range(keys: Keys, args: list[bytes]) -> Iterator[tuple[bytes, str]]:
     last = keys.first + keys.last if keys.last >= 0 else len(args) + keys.last
-    if last < keys.first:  # of several ranges, as in PFMERGE, one is empty: then Redis finds no key at all
-        raise KeysError
+    if not keys.first <= last < len(args):
+        raise KeysError  # of several ranges, as in PFMERGE, one is empty; 6.x counts words later
     for place in range(keys.first, last + 1, keys.step):
         yield args[place], keys.flags
 

@@ -1,7 +1,8 @@
 """What 6.0 and 6.2 did not take yet: arguments that their commands got later.
 
 The declarations say since when an argument is there (``@7.0.0`` in ``syntax``). In an older version its token
-is a word that the command does not know, which is a syntax error.
+is a word that the command does not know: a question mark stands in for it, which the function refuses
+once it has read what is before it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..declarations.registry import DECLARED, Command, Handler, in_versions
 from ..declarations.syntax import Argument, parse
-from ..protocol.errors import INVALID_STREAM_ID, SYNTAX, CommandError
 from .version import Version, versions_in
 
 if TYPE_CHECKING:
@@ -22,20 +22,8 @@ OLD: Final = "6.0-6.2"
 """The versions that are older than the default one."""
 
 
-REFUSALS: Final = {
-    ("6.0", b"xadd"): INVALID_STREAM_ID,
-}
-"""What is said instead of a syntax error."""
-
-
 NEWER_WORDS: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
 """Words that 6.0 does not have although the declaration does not say so, as that of 7.0 does not."""
-
-IGNORE_NEWER_WORDS: Final = frozenset((b"geoadd", b"georadius", b"georadius_ro", *NEWER_WORDS))
-"""Commands in which a newer word is replaced by an empty one, which their function then refuses.
-
-They look at their options last, or take a word for something else.
-"""
 
 
 def tokens(arguments: Sequence[Argument]) -> Iterator[bytes]:
@@ -75,24 +63,16 @@ def without_newer(command: Command, version: Version) -> Handler | None:
     if not unknown or handler is None:
         return None
     known = set(tokens(arguments))
-    refusal = REFUSALS.get((version.name, command.name), SYNTAX)
     are_first = "multiple" in arguments[-1].flags  # then words behind the options may be anything
 
     def without_words(session: Session, args: list[bytes]) -> Reply:
-        rest = [b"" if word.upper() in unknown else word for word in args[first:]]
-        return handler(session, [*args[:first], *rest])
+        end = len(args)
+        if are_first:
+            end = next((at for at in range(first, end) if args[at].upper() not in known), end)
+        options = [b"?" if word.upper() in unknown else word for word in args[first:end]]
+        return handler(session, [*args[:first], *options, *args[end:]])
 
-    def older(session: Session, args: list[bytes]) -> Reply:
-        if len(args) <= first:
-            return handler(session, args)
-        for word in args[first:]:
-            if (upper := word.upper()) in unknown:
-                raise CommandError(refusal)
-            if are_first and upper not in known:
-                break
-        return handler(session, args)
-
-    return without_words if command.name in IGNORE_NEWER_WORDS else older
+    return without_words
 
 
 for version in versions_in(OLD):

@@ -45,6 +45,18 @@ def unless_integer(text: bytes, at: int) -> Callable[[list[bytes]], bytes]:
     return lambda args: text if parse_integer(args[at]) is not None else errors.NOT_AN_INTEGER
 
 
+def of_options(args: list[bytes]) -> bytes:
+    """What is said of the first option of LPOS that is wrong: it is no integer, or negative."""
+    texts = {b"MAXLEN": errors.MAXLEN_NEGATIVE, b"COUNT": errors.COUNT_NEGATIVE}
+    options = zip(args[3::2], map(parse_integer, args[4::2]), strict=False)
+    wrong = ((word.upper(), number) for word, number in options if number is None or number < 0)
+    return next(
+        errors.NOT_AN_INTEGER if number is None else texts[word]
+        for word, number in wrong
+        if number is None or word in texts
+    )
+
+
 def unless_index(text: bytes, at: int) -> Callable[[list[bytes]], bytes]:
     """What is said of a word: an integer is refused because there is no such database."""
     return lambda args: text if parse_integer(args[at]) is None else errors.DB_INDEX
@@ -56,8 +68,7 @@ for versions, names, words in (
     (OLD, "lpos", {errors.RANK_ZERO: always(RANK_ZERO)}),
     (OLD, RADIUS, {STORED: always(STORED.replace(b"COORD ", b"COORDS "))}),
     (OLD, "geosearchstore", {STORED_SEARCH: always(STORED.replace(b"COORD ", b"COORDS "))}),
-    ("6.0", "lpos", {errors.MAXLEN_NEGATIVE: lambda args: negative(args, b"MAXLEN")}),
-    ("6.0", "lpos", {errors.COUNT_NEGATIVE: lambda args: negative(args, b"COUNT")}),
+    ("6.0", "lpos", dict.fromkeys((errors.MAXLEN_NEGATIVE, errors.COUNT_NEGATIVE), of_options)),
     ("6.0", "script|debug", {script_errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
     ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: always(BAD_PROTOCOL)}),
     ("6.0", "select", {INDEX[0]: always(BAD_DB), INDEX[1]: always(errors.DB_INDEX)}),
@@ -68,13 +79,6 @@ for versions, names, words in (
     ("6.0", "spop", {errors.NOT_POSITIVE: unless_integer(errors.INDEX_OUT_OF_RANGE, 2)}),
 ):  # fmt: skip
     reworded(versions, names, words)
-
-
-def negative(args: list[bytes], option: bytes) -> bytes:
-    """What 6.0 says of an option of LPOS."""
-    place = next(at for at, word in enumerate(args) if at > 2 and word.upper() == option) + 1
-    text = errors.MAXLEN_NEGATIVE if option == b"MAXLEN" else errors.COUNT_NEGATIVE
-    return text if parse_integer(args[place]) is not None else errors.NOT_AN_INTEGER
 
 
 for name in ("zunionstore", "zinterstore", "zunion", "zinter", "zdiff", "zdiffstore"):
@@ -271,23 +275,28 @@ def with_any_count(handler: Handler) -> Handler:
 wrap_in_versions(OLD, "zpopmin zpopmax", with_any_count)
 
 
-def with_comparisons_as_scores(handler: Handler) -> Handler:
-    """ZADD without GT and LT, which are scores that are no numbers."""
+# Sets
+
+
+def modifies_nothing(handler: Handler, *, needs_all: bool) -> Handler:
+    """A command that stores a set, and says that it modified the key, though nothing was and is there.
+
+    SINTERSTORE does so only if it needed all of its sources: they are there.
+    """
 
     def run(session: Session, args: list[bytes]) -> Reply:
-        first = next((at for at in range(2, len(args)) if args[at].upper() not in OF_ZADD), len(args))
-        pairs, odd = divmod(len(args) - first, 2)
-        options = {word.upper() for word in args[2:first]}
-        if pairs and not odd and args[first].upper() in {b"GT", b"LT"} and not {b"NX", b"XX"} <= options:
-            is_too_much = b"INCR" in options and pairs > 1
-            raise CommandError(errors.INCR_OF_SEVERAL if is_too_much else errors.NOT_A_FLOAT)
-        return handler(session, args)
+        values = session.db.values
+        was_there = args[1] in values
+        stored = handler(session, args)
+        if not (stored or was_there) and (not needs_all or all(key in values for key in args[2:])):
+            session.db.signal_modified(args[1], "")
+        return stored
 
     return run
 
 
-OF_ZADD: Final = {b"NX", b"XX", b"CH", b"INCR"}
-wrap_in_versions("6.0", "zadd", with_comparisons_as_scores)
+wrap_in_versions("6.0", "sunionstore sdiffstore", partial(modifies_nothing, needs_all=False))
+wrap_in_versions("6.0", "sinterstore", partial(modifies_nothing, needs_all=True))
 
 
 # Times

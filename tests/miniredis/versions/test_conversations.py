@@ -109,6 +109,17 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("xpending s g (1 - 1 c x", "xpending s g (1 - 1 c", "HINCRBYFLOAT str f inf", "HINCRBYFLOAT h f inf"),
         *("HSET h f x", "HINCRBYFLOAT h f inf", "HINCRBYFLOAT h f nan", "CLIENT LIST DB 2147483648"),
     ),
+    "options that are refused in the order of the words": (
+        *("LPOS a a COUNT 0 COUNT x", "LPOS a a MAXLEN 0 COUNT -1", "LPOS a a RANK -1 MAXLEN -1", "XADD s 1-1 a b"),
+        *("XTRIM s MAXLEN = 2-1 LIMIT x", "XTRIM s MAXLEN = 2 LIMIT 1", "XPENDING s g IDLE 0 - -", "ZADD z 1 GT"),
+        *("XADD s NOMKSTREAM 5-5 a LIMIT", "ZADD z NX GT 1", "ZADD z INCR LT 1 a 2 b", "GEOADD g 1 1 NX 2 2 CH"),
+        *("SET k v EX GET", "CLIENT KILL LADDR", "CLIENT KILL LADDR 5", "CLIENT LIST ID"),
+    ),
+    "sets of nothing": (
+        *("SADD s a", "SADD t b", "WATCH d", "SUNIONSTORE d x", "MULTI", "EXEC", "WATCH d", "SDIFFSTORE d s s"),
+        *("MULTI", "EXEC", "WATCH d", "SINTERSTORE d s x", "MULTI", "EXEC", "WATCH d", "SINTERSTORE d s t"),
+        *("MULTI", "EXEC"),
+    ),
     "in a transaction": ("MULTI", "CLIENT REPLY ON", "PING", "EXEC"),
     "what COMMAND tells of subcommands": (
         "COMMAND INFO client|reply client|id client|setname client|no-evict client|caching client|getredir",
@@ -227,6 +238,38 @@ def test_who_invalidates_own_keys_hears_of_it_before_or_after_the_reply(
     client.take_output()
     for request in request_.split("; "):
         engine.receive(client, encode(*request.encode().split()), NOW)
+    assert client.take_output() == heard
+
+
+HELD: Final = "HELLO 3; SUBSCRIBE u; CLIENT REPLY OFF; PUBLISH u v; CLIENT REPLY ON"
+NUMBERS: Final = "b HELLO 3; b PSUBSCRIBE x* y*; HELLO 3; PSUBSCRIBE x*; PUBSUB NUMPAT"
+BROADCAST: Final = "HELLO 3; CLIENT TRACKING ON BCAST PREFIX a PREFIX ''; SET a b"
+
+
+@pytest.mark.parametrize(("version", "requests", "heard"), [
+    ("6.0", HELD, OK),
+    ("6.2", HELD, b">3\r\n$7\r\nmessage\r\n$1\r\nu\r\n$1\r\nv\r\n" + OK),
+    ("6.0", NUMBERS, b":3\r\n"),
+    ("6.2", NUMBERS, b":2\r\n"),
+    ("6.0", BROADCAST, OK + 2 * CHANGED),
+    ("6.2", BROADCAST, OK),
+    ("6.2", "CLIENT TRACKING ON; OBJECT FREQ", (
+        b"-ERR Unknown subcommand or wrong number of arguments for 'FREQ'. Try OBJECT HELP.\r\n"
+    )),
+])  # fmt: skip
+def test_a_client_that_gets_pushes_hears_what_the_version_tells(
+    version: str, requests: str, heard: bytes
+) -> None:
+    """As real servers of each did, over a socket."""
+    engine = miniredis.Engine(miniredis.Config(version=version), NOW)
+    client, other = engine.connect(NOW), engine.connect(NOW)
+    for request in requests.split("; "):
+        if not request.startswith(("PUBLISH", "CLIENT REPLY ON")):
+            engine.settle(NOW)
+            client.take_output()
+        speaker = other if request.startswith("b ") else client
+        engine.receive(speaker, encode(*words_of(request.removeprefix("b "))), NOW)
+    engine.settle(NOW)
     assert client.take_output() == heard
 
 

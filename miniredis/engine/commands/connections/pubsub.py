@@ -8,7 +8,7 @@ from ...clients.client_flags import EXECUTING
 from ...clients.publishing import CHANNELS, PATTERNS, SHARDS, SubscriptionKind
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import Keys, command, container
+from ...declarations.registry import Keys, command, container, in_versions
 from ...glob import compile_glob
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -148,6 +148,12 @@ def pubsub_numsub(session: Session, args: list[bytes]) -> Reply:
 def pubsub_numpat(session: Session, args: list[bytes]) -> Reply:
     """Counts the distinct patterns with subscribers."""
     return len(session.engine.notifier.publishing.listeners[PATTERNS])
+
+
+@in_versions("6.0", "pubsub|numpat")
+def pubsub_numpat_of_6_0(session: Session, args: list[bytes]) -> Reply:
+    """Counts the subscriptions to patterns."""
+    return sum(map(len, session.engine.notifier.publishing.listeners[PATTERNS].values()))
 
 
 @command("PUBSUB SHARDCHANNELS", -2, ASKING, acl="", since="7.0.0", syntax="[pattern:pattern]")

@@ -9,7 +9,7 @@ from typing import Final
 from ...clients.client_list import redirection
 from ...clients.session import Session
 from ...clients.tracking import Tracker
-from ...declarations.registry import command
+from ...declarations.registry import chosen, command, instead_of
 from ...numbers.numbers import read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -41,6 +41,8 @@ def client_tracking(session: Session, args: list[bytes]) -> Reply:
     status = args[2].upper()
     if status == b"ON":
         check_options(session.tracker, tracker, prefixes)
+        had = session.tracker.prefixes if session.tracker else ()
+        chosen(session.engine.version, check_overlaps)(sorted(had), prefixes)
         tracker.prefixes = set(prefixes)
         session.engine.notifier.start_tracking(session, tracker)
     elif status == b"OFF":
@@ -89,7 +91,6 @@ def check_options(before: Tracker | None, tracker: Tracker, prefixes: list[bytes
         raise CommandError(errors.OPTIN_WITH_OPTOUT)
     if (tracker.opt_in and had.opt_out) or (tracker.opt_out and had.opt_in):
         raise CommandError(errors.OPTION_SWITCHED)
-    check_overlaps(sorted(had.prefixes), prefixes)
 
 
 def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
@@ -104,6 +105,11 @@ def check_overlaps(existing: list[bytes], given: list[bytes]) -> None:
         if at == first:
             other = next(each for each in given[at + 1 :] if overlap(prefix, each))
             raise CommandError(errors.overlapping_prefixes(prefix, other, is_given=True))
+
+
+@instead_of(check_overlaps, "6.0")
+def any_prefixes(existing: list[bytes], given: list[bytes]) -> None:
+    """Takes all prefixes; a key that has several of them is told several times."""
 
 
 def overlapping(given: list[bytes]) -> Iterator[int]:
