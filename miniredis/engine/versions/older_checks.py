@@ -68,7 +68,6 @@ for versions, names, words in (
     (OLD, "lpos", {errors.RANK_ZERO: always(RANK_ZERO)}),
     (OLD, RADIUS, {STORED: always(STORED.replace(b"COORD ", b"COORDS "))}),
     (OLD, "geosearchstore", {STORED_SEARCH: always(STORED.replace(b"COORD ", b"COORDS "))}),
-    ("6.0", "lpos", dict.fromkeys((errors.MAXLEN_NEGATIVE, errors.COUNT_NEGATIVE), of_options)),
     ("6.0", "script|debug", {script_errors.SCRIPT_DEBUG: always(SCRIPT_DEBUG)}),
     ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: always(BAD_PROTOCOL)}),
     ("6.0", "select", {INDEX[0]: always(BAD_DB), INDEX[1]: always(errors.DB_INDEX)}),
@@ -81,6 +80,7 @@ for versions, names, words in (
     reworded(versions, names, words)
 
 
+reworded("6.0", "lpos", dict.fromkeys((errors.MAXLEN_NEGATIVE, errors.COUNT_NEGATIVE), of_options))
 for name in ("zunionstore", "zinterstore", "zunion", "zinter", "zdiff", "zdiffstore"):
     said = errors.no_input_key(name.encode())
     reworded("6.2", name, {said: always(NO_INPUT_KEY + name.encode())})

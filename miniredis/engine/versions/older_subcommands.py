@@ -118,13 +118,13 @@ FAILED: Final = re.compile(rb"ERR CONFIG SET failed \(possibly related to argume
 UNEXPLAINED: Final = {b"notify-keyspace-events", b"save"}
 
 
-def one_directive(handler: Handler) -> Handler:
-    """CONFIG SET in the words of 6.x; keyspace events have no class ``n``."""
+def one_directive(handler: Handler, *, unknown: str) -> Handler:
+    """CONFIG SET in the words of 6.x, which does not have all classes of keyspace events."""
 
     def run(session: Session, args: list[bytes]) -> Reply:
         name = args[2].lower()
         refusal = b"ERR Invalid argument '%b' for CONFIG SET '%b'" % (args[3], args[2])
-        if name == b"notify-keyspace-events" and not set(args[3].decode("latin-1")) <= LETTERS - {"n"}:
+        if name == b"notify-keyspace-events" and not set(args[3].decode("latin-1")) <= LETTERS - {*unknown}:
             raise CommandError(refusal)
         try:
             return handler(session, args)
@@ -142,7 +142,8 @@ def one_directive(handler: Handler) -> Handler:
     return run
 
 
-wrap_in_versions(OLD, "config|set", one_directive)
+wrap_in_versions("6.0", "config|set", partial(one_directive, unknown="nd"))
+wrap_in_versions("6.2", "config|set", partial(one_directive, unknown="n"))
 
 
 # XGROUP and XINFO

@@ -114,6 +114,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("XTRIM s MAXLEN = 2-1 LIMIT x", "XTRIM s MAXLEN = 2 LIMIT 1", "XPENDING s g IDLE 0 - -", "ZADD z 1 GT"),
         *("XADD s NOMKSTREAM 5-5 a LIMIT", "ZADD z NX GT 1", "ZADD z INCR LT 1 a 2 b", "GEOADD g 1 1 NX 2 2 CH"),
         *("SET k v EX GET", "CLIENT KILL LADDR", "CLIENT KILL LADDR 5", "CLIENT LIST ID"),
+        *("CONFIG SET notify-keyspace-events Kd", "CONFIG SET notify-keyspace-events ''"),
     ),
     "sets of nothing": (
         *("SADD s a", "SADD t b", "WATCH d", "SUNIONSTORE d x", "MULTI", "EXEC", "WATCH d", "SDIFFSTORE d s s"),
