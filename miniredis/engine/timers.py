@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Timers"]
 
-EXPIRED_AT_ONCE: Final = 20
-EXPIRED_MEANWHILE: Final = 4
-"""How many keys a tick lets go where nobody waits for its end; and where somebody does, beside one for each.
+EXPIRED_AT_ONCE: Final = 5
+"""How many keys a tick lets go, beside one for each client that waits for its end.
 
 So a crowd that expires together does not hold up the clients.
 """
@@ -88,8 +87,7 @@ class Timers:
             engine.attempt(session, engine.hang_up, session)
         if self.active_expire and engine.conditions.lets_keys_go:
             engine.statistics.start_lap()
-            waiting = len(engine.outbox)
-            engine.keyspace.expire(waiting + EXPIRED_MEANWHILE if waiting else EXPIRED_AT_ONCE)
+            engine.keyspace.expire(EXPIRED_AT_ONCE + len(engine.outbox))
             engine.serve_ready()
         if engine.conditions.loading is None:
             engine.saves.begin_if_due()
