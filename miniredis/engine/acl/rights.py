@@ -93,14 +93,14 @@ class Denial(NamedTuple):
 
     def in_script(self, version: Version, user: bytes) -> bytes:
         """The error that a script gets."""
-        return chosen(version, script_refusal)(self, user)
+        return chosen(version, script_refusal)(self, user, version)
 
     def in_dry_run(self, version: Version, user: bytes) -> bytes:
         """The reply of ACL DRYRUN."""
         return chosen(version, dry_run_refusal)(self, user)
 
 
-def script_refusal(found: Denial, user: bytes) -> bytes:  # noqa: ARG001
+def script_refusal(found: Denial, user: bytes, version: Version) -> bytes:  # noqa: ARG001
     """The error that a script gets whose user may not do something."""
     return acl_errors.no_right_of_scripts(found.kind.in_script)
 

@@ -7,67 +7,31 @@ shows rules about commands as they were given, and says who may not do what.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from ..commands.server.acl import acl_getuser, facts
-from ..declarations.registry import Command, in_versions, instead_of
-from ..protocol import errors
+from ..declarations.registry import in_versions, instead_of
 from ..protocol.replies import Map, Reply, Set
-from . import acl_errors
-from .catalog import ABSENT, Catalog, absent, is_refused, name_in_rules, parts_of, split_rule
+from ..versions.version import OLD, Version
+from .catalog import ABSENT, absent, is_refused, name_in_rules, parts_of, split_rule
 from .log import LogEntry
 from .rights import Denial, dry_run_refusal, script_refusal
-from .selector import Selector, channels_in_rules, rules_that_fit
-from .user import User, merge_selectors, shown_sanitizing
-from .users import Users, hears_all, may_read_all
+from .selector import channels_in_rules, rules_that_fit
+from .user import merge_selectors, shown_sanitizing
+from .users import hears_all, may_read_all
 
 if TYPE_CHECKING:
     from ..clients.session import Session
-    from ..config import Config
 
-OLD: Final = "6.0-6.2"
 NEW: Final = "7.2+"
 
-# What clients are told
-
-
-@instead_of(acl_errors.no_command_right, OLD)
-def old_no_command_right(user: bytes, name: bytes) -> bytes:  # noqa: ARG001
-    return b"NOPERM this user has no permissions to run the '%b' command or its subcommand" % name
-
-
-@instead_of(errors.wrong_password, "6.0")
-def wrong_password_in_6_0() -> bytes:
-    return b"WRONGPASS invalid username-password pair"
-
-
-@instead_of(acl_errors.no_command_right, NEW)
-def named_no_command_right(user: bytes, name: bytes) -> bytes:
-    return b"NOPERM User %b has no permissions to run the '%b' command" % (user, name)
-
-
-@instead_of(acl_errors.no_key_right, NEW)
-def short_no_key_right(user: bytes, key: bytes) -> bytes:  # noqa: ARG001
-    return b"NOPERM No permissions to access a key"
-
-
-@instead_of(acl_errors.no_channel_right, NEW)
-def short_no_channel_right(user: bytes, channel: bytes) -> bytes:  # noqa: ARG001
-    return b"NOPERM No permissions to access a channel"
+# What clients are told besides the errors of ``versions/wordings.py``
 
 
 @instead_of(script_refusal, NEW)
-def named_script_refusal(found: Denial, user: bytes) -> bytes:
-    said = NEW_ERRORS[found.kind.reason](user, found.about)
-    return b"ERR ACL failure in script: " + said.removeprefix(b"NOPERM ")
-
-
-NEW_ERRORS: Final = {
-    b"command": named_no_command_right,
-    b"key": short_no_key_right,
-    b"channel": short_no_channel_right,
-}
+def named_script_refusal(found: Denial, user: bytes, version: Version) -> bytes:
+    return b"ERR ACL failure in script: " + found.error(version, user).removeprefix(b"NOPERM ")
 
 
 @instead_of(dry_run_refusal, NEW)
@@ -75,90 +39,36 @@ def named_dry_run_refusal(found: Denial, user: bytes) -> bytes:
     return b"User " + user + dry_run_refusal(found, user).removeprefix(b"This user")
 
 
-@instead_of(acl_errors.no_acl_file, "valkey-8.1+")
-def no_acl_file_of_valkey() -> bytes:
-    said = acl_errors.no_acl_file().replace(b"This Redis instance", b"This instance")
-    return said.replace(b"a Redis configuration", b"a configuration").replace(b"the Redis conf", b"the conf")
+CAME_WITH_7_0: Final = re.compile(rb"[%(]|clearselectors$", re.IGNORECASE).match
+CAME_SINCE_6_0: Final = re.compile(
+    rb"[&%(]|(?:all|reset)channels$|(?:skip-)?sanitize-payload$|clearselectors$", re.IGNORECASE
+).match
 
+OTHERS: Final[tuple[tuple[str, Any, Callable[..., object]], ...]] = (
+    # What rules can name
+    (OLD, parts_of, lambda parent: []),
+    (OLD, name_in_rules, lambda command: command.name.partition(b"|")[0]),
+    (OLD, absent, lambda: {words: names for words, names in ABSENT.items() if "|" not in names}),
+    (OLD, split_rule, lambda rule: rule.partition(b"|")),
+    (OLD, merge_selectors, lambda words: (list(words), None)),
+    ("6.0", is_refused, lambda rule: bool(CAME_SINCE_6_0(rule))),
+    ("6.2", is_refused, lambda rule: bool(CAME_WITH_7_0(rule))),
+    (OLD, hears_all, lambda config: True),
+    (OLD, may_read_all, lambda *about: True),
+    # How users are shown
+    ("6.0", channels_in_rules, lambda selector: []),
+    (NEW, rules_that_fit, lambda selector, catalog: (
+        [b"+@all" if selector.commands < 0 else b"-@all", *selector.said]
+    )),
+    ("7.2 7.4 8.0 valkey-8.1", shown_sanitizing, lambda user: user.sanitizing or b"sanitize-payload"),
+    ("6.0 valkey-9.1+", shown_sanitizing, lambda user: b""),
+)  # fmt: skip
+"""Versions, the function of 7.0, and what stands in for it."""
 
-@instead_of(errors.subcommand_or_arity, OLD)
-def old_subcommand_or_arity(subcommand: bytes, command: bytes) -> bytes:
-    return errors.subcommand_or_arity(subcommand, command).replace(b"unknown", b"Unknown", 1)
-
-
-# What rules can name
-
-
-@instead_of(parts_of, OLD)
-def no_parts(parent: Command) -> list[Command]:  # noqa: ARG001
-    return []
-
-
-@instead_of(name_in_rules, OLD)
-def name_of_container(command: Command) -> bytes:
-    return command.name.partition(b"|")[0]
-
-
-@instead_of(absent, OLD)
-def absent_without_parts() -> dict[str, str]:
-    return {words: names for words, names in ABSENT.items() if "|" not in names}
-
-
-@instead_of(split_rule, OLD)
-def split_at_first(rule: bytes) -> tuple[bytes, bytes, bytes]:
-    return rule.partition(b"|")
-
-
-@instead_of(merge_selectors, OLD)
-def no_selectors(words: Iterable[bytes]) -> tuple[list[bytes], bytes | None]:
-    return list(words), None
-
-
-CAME_WITH_6_2: Final = re.compile(rb"&|(?:all|reset)channels$|(?:skip-)?sanitize-payload$", re.IGNORECASE)
-CAME_WITH_7_0: Final = re.compile(rb"[%(]|clearselectors$", re.IGNORECASE)
-
-
-@instead_of(is_refused, "6.0")
-def is_refused_in_6_0(rule: bytes) -> bool:
-    return bool(CAME_WITH_6_2.match(rule) or CAME_WITH_7_0.match(rule))
-
-
-@instead_of(is_refused, "6.2")
-def is_refused_in_6_2(rule: bytes) -> bool:
-    return bool(CAME_WITH_7_0.match(rule))
-
-
-@instead_of(hears_all, OLD)
-def always_hears_all(config: Config) -> bool:  # noqa: ARG001
-    return True
-
-
-@instead_of(may_read_all, OLD)
-def always_may_read_all(users: Users, session: Session, args: list[bytes]) -> bool:  # noqa: ARG001
-    return True
-
+for versions, function, other in OTHERS:
+    instead_of(function, versions)(other)
 
 # How users are shown
-
-
-@instead_of(channels_in_rules, "6.0")
-def no_channels(selector: Selector) -> list[bytes]:  # noqa: ARG001
-    return []
-
-
-@instead_of(rules_that_fit, NEW)
-def rules_as_given(selector: Selector, catalog: Catalog) -> list[bytes]:  # noqa: ARG001
-    return [b"+@all" if selector.commands < 0 else b"-@all", *selector.said]
-
-
-@instead_of(shown_sanitizing, "7.2 7.4 8.0 valkey-8.1")
-def always_sanitizing(user: User) -> bytes:
-    return user.sanitizing or b"sanitize-payload"
-
-
-@instead_of(shown_sanitizing, "6.0 valkey-9.1+")
-def never_sanitizing(user: User) -> bytes:  # noqa: ARG001
-    return b""
 
 
 def old_getuser(session: Session, args: list[bytes]) -> Map | None:

@@ -91,8 +91,14 @@ IN_OTHER_VERSIONS: Final = {
 }
 
 BEFORE_OTHERS: Final = (
-    *(".acl.variants", ".versions.older", ".versions.older_checks", ".versions.variants"),
-    *(".versions.older_subcommands", ".versions.newer_streams"),
+    ".acl.variants",
+    ".versions.older",
+    ".versions.variants",
+    ".versions.wordings",
+    ".versions.newer_checks",
+    ".versions.older_checks",
+    ".versions.older_subcommands",
+    ".versions.newer_streams",
 )
 AFTER_OTHERS: Final = ".versions.short_doubles"
 """What else other versions need, beside this folder. The last one changes what all others declare."""

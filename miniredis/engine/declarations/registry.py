@@ -7,8 +7,9 @@ declarations. They use the terms of Redis's COMMAND reply; a test compares them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..protocol.replies import Reply
@@ -28,6 +29,7 @@ __all__ = [
     "KeywordCountedKeys",
     "KeywordKeys",
     "UnknownKeys",
+    "by_version",
     "chosen",
     "command",
     "commands",
@@ -36,12 +38,16 @@ __all__ = [
     "find",
     "in_versions",
     "instead_of",
+    "prepared_in",
     "table_of",
     "variant",
 ]
 
 Handler: TypeAlias = Callable[[Any, list[bytes]], Reply]
 """Runs a command for a ``Session``, of which the declarations need to know nothing."""
+
+Prepare: TypeAlias = Callable[[Any, list[bytes]], list[bytes] | None]
+"""Runs before a command: see ``prepared_in``."""
 
 MOST_ARGUMENTS: Final = (1 << 30) - 1
 """More than fit into memory. Python compares integers of up to 30 bits faster."""
@@ -487,6 +493,25 @@ def wrap_in_versions(versions: str, names: str, wrap: Callable[[Handler], Handle
                 variant(version.name, name.decode(), handler=wrap(handler))
 
 
+def prepared_in(versions: str, names: str) -> Callable[[Prepare], Prepare]:
+    """Declares what happens before commands run in some versions.
+
+    The function raises what they refuse there, and returns their arguments, or None if those do not change.
+    """
+
+    def declare(prepare: Prepare) -> Prepare:
+        def prepared(handler: Handler) -> Handler:
+            def run(session: Any, args: list[bytes]) -> Reply:
+                return handler(session, prepare(session, args) or args)
+
+            return run
+
+        wrap_in_versions(versions, names, prepared)
+        return prepare
+
+    return declare
+
+
 Chosen = TypeVar("Chosen", bound=Callable[..., Any])
 
 ALTERNATIVES: Final[dict[object, list[tuple[frozenset[Version], Any]]]] = {}
@@ -507,6 +532,19 @@ def chosen(version: Version, function: Chosen) -> Chosen:
     """The function that does in a version what ``function`` does in the default version."""
     found: Chosen = next((other for at, other in ALTERNATIVES.get(function, ()) if version in at), function)
     return found
+
+
+T = TypeVar("T")
+
+
+def by_version(default: T, others: Mapping[str, T]) -> Callable[[Version], T]:
+    """Declares a value that other versions have otherwise: by their names, the first that fit count."""
+
+    @cache
+    def of(version: Version) -> T:
+        return next((other for names, other in others.items() if version in versions_in(names)), default)
+
+    return of
 
 
 REST: Final[list[Callable[[], None]]] = []

@@ -473,13 +473,19 @@ KEYS_ARGUMENTS = b"ERR Invalid arguments specified for command"
 
 def unknown_command(args: Sequence[bytes]) -> bytes:
     """The command is not in the table; its arguments are shown as far as they fit."""
+    name = until_nul(args[0])[:ARGUMENTS_SHOWN]
+    shown = shown_arguments(args[1:], b"'%b' ")
+    return b"ERR unknown command '%b', with args beginning with: %b" % (name, shown)
+
+
+def shown_arguments(args: Sequence[bytes], form: bytes) -> bytes:
+    """Arguments, each in a form, as far as they fit."""
     shown = b""
-    for argument in args[1:]:
+    for argument in args:
         if len(shown) >= ARGUMENTS_SHOWN:
             break
-        shown += b"'%b' " % until_nul(argument)[: ARGUMENTS_SHOWN - len(shown)]
-    name = until_nul(args[0])[:ARGUMENTS_SHOWN]
-    return b"ERR unknown command '%b', with args beginning with: %b" % (name, shown)
+        shown += form % until_nul(argument)[: ARGUMENTS_SHOWN - len(shown)]
+    return shown
 
 
 def unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:

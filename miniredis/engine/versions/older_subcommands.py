@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..cluster import cluster_errors
 from ..commands.server.introspection import command_info
-from ..commands.server.watching import slowlog_get
 from ..declarations.registry import (
     DECLARED,
     Handler,
+    by_version,
     chosen,
     in_versions,
-    instead_of,
+    prepared_in,
     variant,
     wrap_in_versions,
 )
@@ -27,8 +27,8 @@ from ..keyspace.keyspace import STREAM
 from ..numbers.numbers import read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
-from .variants import OLD, old_unknown_subcommand
-from .version import versions_in
+from .version import OLD, versions_in
+from .wordings import old_unknown_subcommand
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -36,35 +36,27 @@ if TYPE_CHECKING:
 
 NOT_IN_CAPITALS: Final = b"ERR unknown subcommand or wrong number of arguments"
 
-XGROUPS: Final = ("create", "setid", "destroy", "delconsumer", "createconsumer")
-XINFOS: Final = ("groups", "consumers", "stream", "help")
 ARITIES: Final = {
-    "command|getkeys": -3,
+    "command|getkeys client|caching": -3,
     "config|get": 3,
     "config|set": 4,
     "script|exists": -2,
-    "client|caching": -3,
-    **dict.fromkeys(map("xgroup|{}".format, XGROUPS), -4),
+    "xgroup|create xgroup|setid xgroup|destroy xgroup|delconsumer xgroup|createconsumer": -4,
 }
 """How many words subcommands took where 7.0 takes others."""
 
-OF_XINFO: Final = [f"xinfo|{name}" for name in XINFOS]
+OF_XINFO: Final = "xinfo|groups xinfo|consumers xinfo|stream"
 ARITIES_OF: Final = {
-    "6.0": {**ARITIES, "client|pause": 3, "script|flush": 2, **dict.fromkeys(OF_XINFO, -2)},
-    "6.2": {**ARITIES, **dict.fromkeys(OF_XINFO, -3), "xinfo|help": -2},
+    "6.0": {**ARITIES, "client|pause": 3, "script|flush": 2, f"{OF_XINFO} xinfo|help": -2},
+    "6.2": {**ARITIES, OF_XINFO: -3, "xinfo|help": -2},
 }
 
 
-def xinfo_without_key(subcommand: bytes) -> bytes:
-    return old_unknown_subcommand(b"xinfo", subcommand)
+NO_KEY_OF_XINFO: Final = by_version(b"", {"6.0": errors.SYNTAX + b", try 'XINFO HELP'"})
+"""What XINFO says without a key; empty where it says what it says of unknown subcommands."""
 
 
-@instead_of(xinfo_without_key, "6.0")
-def xinfo_without_key_of_6_0(subcommand: bytes) -> bytes:  # noqa: ARG001
-    return errors.SYNTAX + b", try 'XINFO HELP'"
-
-
-def refused_part(session: Session, args: list[bytes]) -> Reply:
+def refused_part(session: Session, args: list[bytes]) -> NoReturn:
     """A subcommand that there is not: its command refuses it when it runs, also in a transaction."""
     command = args[0].lower()
     if command == b"cluster" and session.engine.cluster is None:
@@ -73,11 +65,12 @@ def refused_part(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if command == b"xgroup" and len(args) > 3 and session.db.lookup_write(args[2], STREAM) is None:
         raise CommandError(errors.XGROUP_NO_KEY)
-    if command == b"xinfo" and len(args) == 2:
-        raise CommandError(chosen(session.engine.version, xinfo_without_key)(args[1]))
-    if command == b"xinfo" and session.db.lookup_read(args[2], STREAM) is None:
+    version = session.engine.version
+    if command == b"xinfo" and len(args) == 2 and NO_KEY_OF_XINFO(version):
+        raise CommandError(NO_KEY_OF_XINFO(version))
+    if command == b"xinfo" and len(args) > 2 and session.db.lookup_read(args[2], STREAM) is None:
         raise CommandError(errors.NO_SUCH_KEY)
-    raise CommandError(chosen(session.engine.version, errors.unknown_subcommand)(command, args[1]))
+    raise CommandError(chosen(version, errors.unknown_subcommand)(command, args[1]))
 
 
 def counting_words(handler: Handler, arity: int) -> Handler:
@@ -85,13 +78,13 @@ def counting_words(handler: Handler, arity: int) -> Handler:
 
     def run(session: Session, args: list[bytes]) -> Reply:
         if len(args) < abs(arity) or len(args) > arity > 0:
-            return refused_part(session, args)
+            refused_part(session, args)
         try:
             return handler(session, args)
         except CommandError as error:
             if not error.message.startswith(NOT_IN_CAPITALS):
                 raise
-            return refused_part(session, args)
+            refused_part(session, args)
 
     return run
 
@@ -103,18 +96,19 @@ def named_commands(session: Session, args: list[bytes]) -> Reply:
     return command_info(session, shown) if len(args) > 2 else []
 
 
-@in_versions(OLD, "slowlog|get")
-def slowlog_get_of_6(session: Session, args: list[bytes]) -> Reply:
-    """SLOWLOG GET, to which every negative number means all."""
-    shown = args
-    if len(args) == 3 and read_integer(args[2]) < 0:
-        shown = [*args[:2], b"-1"]
-    return slowlog_get(session, shown)
+@prepared_in(OLD, "slowlog|get")
+def with_any_number(_: Session, args: list[bytes]) -> list[bytes]:
+    """SLOWLOG GET takes every negative number for all."""
+    return [*args[:2], b"-1"] if len(args) == 3 and read_integer(args[2]) < 0 else args
 
 
 # CONFIG SET
 
-FAILED: Final = re.compile(rb"ERR CONFIG SET failed \(possibly related to argument '[^']*'\) - (.*)", re.S)
+FAILED: Final = re.compile(
+    rb"ERR CONFIG SET failed \(possibly related to argument '[^']*'\) - (.*)"
+    rb"|ERR Unknown option or number of arguments for CONFIG SET.*",
+    re.DOTALL,
+)
 UNEXPLAINED: Final = {b"notify-keyspace-events", b"save"}
 
 
@@ -129,15 +123,12 @@ def one_directive(handler: Handler, *, unknown: str) -> Handler:
         try:
             return handler(session, args)
         except CommandError as error:
-            if error.message.startswith(b"ERR Unknown option or number of arguments for CONFIG SET"):
-                raise CommandError(b"ERR Unsupported CONFIG parameter: " + args[2]) from None
             found = FAILED.fullmatch(error.message)
-            if found and found[1] == b"can't set immutable config":
+            if found is None:
+                raise
+            if found[1] in {None, b"can't set immutable config"}:
                 raise CommandError(b"ERR Unsupported CONFIG parameter: " + args[2]) from None
-            if found:
-                reason = b"" if name in UNEXPLAINED else b" - " + found[1]
-                raise CommandError(refusal + reason) from None
-            raise
+            raise CommandError(refusal + (b"" if name in UNEXPLAINED else b" - " + found[1])) from None
 
     return run
 
@@ -149,79 +140,65 @@ wrap_in_versions("6.2", "config|set", partial(one_directive, unknown="n"))
 # XGROUP and XINFO
 
 
-def with_key_first(handler: Handler, sizes: range, *, needs_group: bool) -> Handler:
-    """A subcommand of XGROUP, which looks at the key and the group before it counts its words."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        makes = len(args) == 6 and args[1].upper() == b"CREATE"
-        if makes and args[5].upper() != b"MKSTREAM":
-            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
-        stream: Any = session.db.lookup_write(args[2], STREAM)
-        if stream is None and not makes:
-            raise CommandError(errors.XGROUP_NO_KEY)
-        if needs_group and args[3] not in stream.groups:
-            raise CommandError(errors.no_group_of_key(args[2], args[3]))
-        if len(args) not in sizes:
-            raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
-        return handler(session, args)
-
-    return run
+def with_key_first(session: Session, args: list[bytes], sizes: range, *, needs_group: bool) -> None:
+    """A subcommand of XGROUP looks at the key and the group before it counts its words."""
+    makes = len(args) == 6 and args[1].upper() == b"CREATE"
+    if makes and args[5].upper() != b"MKSTREAM":
+        raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
+    stream: Any = session.db.lookup_write(args[2], STREAM)
+    if stream is None and not makes:
+        raise CommandError(errors.XGROUP_NO_KEY)
+    if needs_group and args[3] not in stream.groups:
+        raise CommandError(errors.no_group_of_key(args[2], args[3]))
+    if len(args) not in sizes:
+        raise CommandError(old_unknown_subcommand(b"xgroup", args[1]))
 
 
-def with_stream_first(handler: Handler, sizes: range) -> Handler:
-    """A subcommand of XINFO, which does the same."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        if len(args) < 3:
-            raise CommandError(chosen(session.engine.version, xinfo_without_key)(args[1]))
-        if session.db.lookup_read(args[2], STREAM) is None:
-            raise CommandError(errors.NO_SUCH_KEY)
-        if len(args) not in sizes:
-            raise CommandError(old_unknown_subcommand(b"xinfo", args[1]))
-        return handler(session, args)
-
-    return run
+def with_stream_first(session: Session, args: list[bytes], sizes: range) -> None:
+    """A subcommand of XINFO does the same."""
+    if len(args) not in sizes:
+        refused_part(session, args)
+    if session.db.lookup_read(args[2], STREAM) is None:
+        raise CommandError(errors.NO_SUCH_KEY)
 
 
-for name, sizes, needs_group in (
-    ("create", range(5, 7), False),
-    ("setid", range(5, 6), True),
-    ("destroy", range(4, 5), False),
-    ("delconsumer", range(5, 6), True),
-    ("createconsumer", range(5, 6), True),
+for names, sizes, needs_group in (
+    ("xgroup|create", range(5, 7), False),
+    ("xgroup|setid xgroup|delconsumer xgroup|createconsumer", range(5, 6), True),
+    ("xgroup|destroy", range(4, 5), False),
 ):
-    wrap_in_versions(OLD, f"xgroup|{name}", partial(with_key_first, sizes=sizes, needs_group=needs_group))
-for name, sizes in (("groups", range(3, 4)), ("consumers", range(4, 5)), ("stream", range(3, 99))):
-    wrap_in_versions(OLD, f"xinfo|{name}", partial(with_stream_first, sizes=sizes))
+    prepared_in(OLD, names)(partial(with_key_first, sizes=sizes, needs_group=needs_group))
+for names, sizes in (
+    ("xinfo|groups", range(3, 4)),
+    ("xinfo|consumers", range(4, 5)),
+    ("xinfo|stream", range(3, 99)),
+):
+    prepared_in(OLD, names)(partial(with_stream_first, sizes=sizes))
 
 
 # MODULE, which needs no directive and finds no module
 
 
-def refusing(text: bytes) -> Handler:
-    """A command that only has this error."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:  # noqa: ARG001
-        raise CommandError(text)
-
-    return run
+@in_versions(OLD, "module|load module|unload", allowed_by="")
+def without_modules(_: Session, args: list[bytes]) -> Reply:
+    """MODULE LOAD and MODULE UNLOAD."""
+    raise CommandError(MODULE_ERRORS[args[1].lower()])
 
 
-for name, text in (
-    ("load", b"ERR Error loading the extension. Please check the server logs."),
-    ("unload", b"ERR Error unloading module: no such module with that name"),
-):
-    in_versions(OLD, f"module|{name}", allowed_by="")(refusing(text))
-
+MODULE_ERRORS: Final = {
+    b"load": b"ERR Error loading the extension. Please check the server logs.",
+    b"unload": b"ERR Error unloading module: no such module with that name",
+}
 
 # Last: subcommands count their words before they do anything else
 
 wrap_in_versions(OLD, "debug", partial(counting_words, arity=-2))
 for version in versions_in(OLD):
+    arities = {name: arity for names, arity in ARITIES_OF[version.name].items() for name in names.split()}
     for declared in tuple(DECLARED.values()):
-        container, bar, _ = declared.name.decode().partition("|")
+        container, bar, _ = (name := declared.name.decode()).partition("|")
         if bar and declared.is_in(version):
-            arity = ARITIES_OF[version.name].get(declared.name.decode(), declared.arity)
-            wrap_in_versions(version.name, declared.name.decode(), partial(counting_words, arity=arity))
-            variant(version.name, declared.name.decode(), arity=-2)
+            counting = partial(counting_words, arity=arities.get(name, declared.arity))
+            wrap_in_versions(version.name, name, counting)
+            variant(version.name, name, arity=-2)
             variant(version.name, container, unknown_part=refused_part)

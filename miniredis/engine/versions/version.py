@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-__all__ = ["DEFAULT", "MODULE", "VERSION", "VERSIONS", "Version", "version_named", "versions_in"]
+__all__ = ["DEFAULT", "MODULE", "OLD", "VERSION", "VERSIONS", "Version", "version_named", "versions_in"]
 
 
 class Version(NamedTuple):
@@ -66,6 +66,9 @@ VERSIONS: Final = {
 """All of them, by name, each with the number of the server that it was compared with."""
 
 DEFAULT: Final = VERSIONS["7.0"]
+
+OLD: Final = "6.0-6.2"
+"""The versions that are older than the default one."""
 
 VERSION: Final = DEFAULT.number
 """The version of redis-server whose behaviour this server has unless it is told otherwise."""

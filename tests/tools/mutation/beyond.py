@@ -70,7 +70,6 @@ BEYOND_FUNCTIONS: Final = {
     ("miniredis/engine/commands/server/memory.py", "memory_doctor"): _PROCESS,
     ("miniredis/engine/commands/server/memory.py", "memory_malloc_stats"): _PROCESS,
     ("miniredis/engine/commands/strings/hyperloglogs.py", "pfselftest"): _INTERNAL,
-    ("miniredis/engine/commands/keys/scanning.py", "with_cursor_of_7_4"): _VERSION,
     ("miniredis/engine/commands/streams/info.py", "known_to_6"): _VERSION,
     ("miniredis/engine/commands/streams/reading.py", "before_last"): _VERSION,
     ("miniredis/engine/commands/streams/reading.py", "from_the_last"): _VERSION,

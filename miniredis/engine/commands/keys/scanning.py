@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from ...clients.session import Session
-from ...declarations.registry import Handler, command
+from ...declarations.registry import command
 from ...glob import compile_match
 from ...keyspace.keyspace import Database
 from ...numbers.numbers import read_integer
@@ -85,21 +85,6 @@ def read_options(words: list[bytes], *, may_have_type: bool = True) -> Options:
             case _:
                 raise CommandError(errors.SYNTAX)
     return options
-
-
-CURSOR_SINCE_7_4: Final = re.compile(rb"[ \t\n\v\f\r]*\+?([0-9]+)").fullmatch
-
-
-def with_cursor_of_7_4(handler: Handler, at: int) -> Handler:
-    """SCAN or one like it: since 7.4 a cursor is neither empty nor negative, and may begin with spaces."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        match = CURSOR_SINCE_7_4(args[at])
-        if match is None or int(match[1]) > LARGEST:
-            raise CommandError(errors.CURSOR)
-        return handler(session, [*args[:at], match[1], *args[at + 1 :]])
-
-    return run
 
 
 class Walkable(Protocol):
