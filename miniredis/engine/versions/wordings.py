@@ -26,9 +26,8 @@ Said: TypeAlias = bytes | Made
 
 
 def old_unknown_subcommand(command: bytes, subcommand: bytes) -> bytes:
-    name = errors.until_nul(subcommand)[: errors.ARGUMENTS_SHOWN]
     text = b"ERR Unknown subcommand or wrong number of arguments for '%b'. Try %b HELP."
-    return text % (name, command.upper())
+    return text % (errors.until_nul(subcommand), command.upper())
 
 
 def unknown_subcommand_of_6_0(command: bytes, subcommand: bytes) -> bytes:

@@ -41,6 +41,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("xgroup nosuch s g 0", "xgroup nosuch s", "OBJECT HELP x", "CLIENT LIST x", "XINFO GROUPS"),
         *("XINFO GROUPS x y", "XGROUP HELP x", "SCRIPT LOAD", "CLIENT KILL", "SLOWLOG GET 1 2", "CLUSTER FOO"),
         *("MEMORY HELP x", "MODULE LOAD a", "MODULE UNLOAD a", "HSETEX a fnx FIELDS 0 f", "XINFO nosuch s"),
+        *(f"OBJECT {LONG * 2} x", f"CLIENT {LONG * 2}"),
         *("CONFIG SET databases 1", "CLIENT PAUSE 0 foo", "CLIENT PAUSE 0 foo x"),
     ),
     "words of errors": (
