@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..declarations.registry import chosen, instead_of
+from ..declarations.registry import by_version
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
+from ..versions.version import Version, versions_in
 from .client_flags import (
     MASTER,
     MONITORS,
@@ -41,7 +43,7 @@ def describe(session: Session, running: list[bytes] | None = None) -> bytes:
         session: the client.
         running: the running command if it is this client's; then all bytes that were read with it count.
     """
-    fields = chosen(session.engine.version, ordered)(session)
+    fields = {name: value(session) for name, value in fields_of(session.engine.version).items()}
     if running is not None:
         fields |= {b"qbuf": b"%d" % session.batch, b"argv-mem": b"%d" % sum(map(len, running))}
     fields[b"tot-mem"] = b"%d" % sum(int(fields.get(name, 0)) for name in COUNTED)
@@ -126,11 +128,13 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"age": lambda session: seconds_since(session, session.created.wall),
     b"idle": lambda session: seconds_since(session, session.last_active.wall),
     b"flags": flags,
+    b"capa": lambda session: b"r" if session.flags & REDIRECTS else b"",
     b"db": lambda session: b"%d" % session.db.index,
     b"sub": listening(CHANNELS),
     b"psub": listening(PATTERNS),
     b"ssub": listening(SHARDS),
     b"multi": queued_commands,
+    b"watch": lambda session: b"%d" % len(session.watched),
     b"qbuf": lambda session: b"%d" % len(session.parser),
     b"qbuf-free": lambda _: b"0",
     b"argv-mem": argument_bytes,
@@ -146,71 +150,38 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"user": lambda session: b"(superuser)" if session.must_obey else session.user.name,
     b"redir": lambda session: b"%d" % redirection(session),
     b"resp": lambda session: b"%d" % session.resp,
+    b"lib-name": lambda session: session.library[b"lib-name"],
+    b"lib-ver": lambda session: session.library[b"lib-ver"],
+    b"io-thread": lambda _: b"0",
 }
+"""All fields, in their order."""
 
 
-def more_fields(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
-    """What other versions tell besides."""
-    return {}
+SOME_HAVE: Final = {
+    b"laddr": "6.2+",
+    b"redir": "6.2+",
+    b"ssub": "7.0+",
+    b"multi-mem": "7.0+",
+    b"rbs": "7.0+",
+    b"rbp": "7.0+",
+    b"resp": "7.0+",
+    b"lib-name": "7.2+",
+    b"lib-ver": "7.2+",
+    b"watch": "7.4+ valkey-8.1+",
+    b"io-thread": "8.0",
+    b"capa": "valkey-8.1+",
+}
+"""The versions that tell a field, if not all do."""
 
 
-@instead_of(more_fields, "7.2")
-def library(session: Session) -> dict[bytes, bytes]:
-    return session.library
-
-
-def ordered(session: Session) -> dict[bytes, bytes]:
-    """All fields, in their order."""
-    return {name: value(session) for name, value in FIELDS.items()} | chosen(
-        session.engine.version, more_fields
-    )(session)
-
-
-NOT_IN_6_2: Final = (b"ssub", b"multi-mem", b"rbs", b"rbp", b"resp")
-NOT_IN_6_0: Final = (*NOT_IN_6_2, b"laddr", b"redir")
-
-
-@instead_of(ordered, "6.2")
-def fields_of_6_2(session: Session) -> dict[bytes, bytes]:
-    return {name: value(session) for name, value in FIELDS.items() if name not in NOT_IN_6_2}
-
-
-@instead_of(ordered, "6.0")
-def fields_of_6_0(session: Session) -> dict[bytes, bytes]:
-    return {name: value(session) for name, value in FIELDS.items() if name not in NOT_IN_6_0}
-
-
-@instead_of(ordered, "7.4+ valkey-8.1+")
-def with_watched_keys(session: Session) -> dict[bytes, bytes]:
-    """The fields with the number of watched keys, and since 8.0 those of Redis or Valkey alone."""
-    fields: dict[bytes, bytes] = {}
-    for name, value in FIELDS.items():
-        if name == b"db":
-            fields |= chosen(session.engine.version, fields_before_db)(session)
-        fields[name] = value(session)
-        if name == b"multi":
-            fields[b"watch"] = b"%d" % len(session.watched)
-    return fields | session.library | chosen(session.engine.version, last_fields)(session)
-
-
-def fields_before_db(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
-    return {}
-
-
-def last_fields(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
-    return {}
-
-
-@instead_of(fields_before_db, "valkey-8.1+")
-def capabilities(session: Session) -> dict[bytes, bytes]:
-    """What CLIENT CAPA has told of the client."""
-    return {b"capa": b"r" if session.flags & REDIRECTS else b""}
-
-
-@instead_of(last_fields, "8.0")
-def thread(session: Session) -> dict[bytes, bytes]:  # noqa: ARG001
-    """One thread does it all."""
-    return {b"io-thread": b"0"}
+@cache
+def fields_of(version: Version) -> dict[bytes, Callable[[Session], bytes]]:
+    """The fields that a version tells."""
+    return {
+        name: value
+        for name, value in FIELDS.items()
+        if name not in SOME_HAVE or version in versions_in(SOME_HAVE[name])
+    }
 
 
 def redirection(session: Session) -> int:
@@ -269,24 +240,17 @@ def by_age(text: bytes) -> Filter:
     return lambda session: int(seconds_since(session, session.created.wall)) >= seconds
 
 
-def filters() -> dict[bytes, Callable[[bytes], Filter]]:
-    return FILTERS
-
-
-@instead_of(filters, "7.4+ valkey-8.1+")
-def filters_since_7_4() -> dict[bytes, Callable[[bytes], Filter]]:
-    return {**FILTERS, b"MAXAGE": by_age}
-
-
-@instead_of(filters, "6.0-6.2")
-def filters_of_6() -> dict[bytes, Callable[[bytes], Filter]]:
-    return {**FILTERS, b"ID": by_any_number}
-
-
 def by_any_number(text: bytes) -> Filter:
     """Clients of that number; all if it is 0."""
     number = read_integer(text)
     return lambda session: number in {0, session.id}
+
+
+filters: Final = by_version(
+    FILTERS,
+    {"6.0-6.2": {**FILTERS, b"ID": by_any_number}, "7.4+ valkey-8.1+": {**FILTERS, b"MAXAGE": by_age}},
+)
+"""The filters of a version."""
 
 
 def select(session: Session, *filters: Filter) -> list[Session]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..clients.notifications import NONE, after_reply
 from ..clients.waiting import Waiter
-from ..declarations.registry import chosen, instead_of
+from ..declarations.registry import by_version, chosen, instead_of
 from ..input import run_input
 from ..protocol.replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from ..scripts.script_flags import may_write
@@ -53,24 +53,15 @@ NO_LIBRARY: Final = {b"lib-name": b"", b"lib-ver": b""}
 
 
 def holds_pushes(session: Session) -> bool:  # noqa: ARG001
-    """Whether delayed pushes wait for more than the current reply."""
+    """Whether delayed pushes wait for more than the current reply: since 7.2 for those of a transaction."""
     return False
 
 
-@instead_of(holds_pushes, "7.2+")
-def is_in_transaction(session: Session) -> bool:
-    """No push comes between the replies of a transaction."""
-    return bool(session.flags & EXECUTING)
+instead_of(holds_pushes, "7.2+")(lambda session: bool(session.flags & EXECUTING))
 
 
-def hears_when_mute() -> bool:
-    """Whether CLIENT REPLY OFF and SKIP leave out replies only, not pushes."""
-    return True
-
-
-@instead_of(hears_when_mute, "6.0")
-def hears_nothing() -> bool:
-    return False
+hears_when_mute: Final = by_version(True, {"6.0": False})
+"""Whether CLIENT REPLY OFF and SKIP leave out replies only, not pushes."""
 
 
 class Transaction:
@@ -134,7 +125,7 @@ class Session:
     def __init__(self, engine: Engine, number: int, parser: RequestParser, now: Instant) -> None:
         self.engine = engine
         self.id: int = number
-        self.flags = 0
+        self.flags: int = 0
         engine.users.begin(self)
         self.user: User
         self.parser: RequestParser = parser
@@ -142,7 +133,7 @@ class Session:
         self.resp: int = 2
         self.name: bytes = b""
         self.address: bytes = b""
-        self.library = NO_LIBRARY
+        self.library: dict[bytes, bytes] = NO_LIBRARY
         self.local_address: bytes = b""
         self.descriptor: int = -1
         self.created: Instant = now
@@ -203,7 +194,7 @@ class Session:
         if self.flags & REPLICA:  # a replica must not subscribe or monitor
             self._give_up()
             return
-        if self.flags & MUTE and not chosen(self.engine.version, hears_when_mute)():
+        if self.flags & MUTE and not hears_when_mute(self.engine.version):
             return
         if event in self.after_reply:
             self._late.append(data)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ..declarations.key_positions import KeysError, tracked_keys
-from ..declarations.registry import chosen, instead_of
+from ..declarations.registry import by_version
 from ..protocol.replies import Push, encode, joined
 
 if TYPE_CHECKING:
@@ -71,18 +71,13 @@ class Prefix:
     changed: dict[bytes, Session | None] = field(default_factory=dict)
 
 
+comes_after_reply: Final = by_version(True, {"6.0": False})
+"""Whether a client hears of the keys that it changes itself only after the reply."""
+
+
 def waits_for_reply(session: Session, running: Session | None) -> bool:
     """Whether an invalidation is sent to a client after the reply: the client's own command causes it."""
-    return session is running and chosen(session.engine.version, comes_after_reply)()
-
-
-def comes_after_reply() -> bool:
-    return True
-
-
-@instead_of(comes_after_reply, "6.0")
-def comes_before_reply() -> bool:
-    return False
+    return session is running and comes_after_reply(session.engine.version)
 
 
 class Tracking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..declarations.registry import chosen, instead_of
+from ..declarations.registry import by_version, chosen
 from ..numbers.numbers import MAX, MIN, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
@@ -18,14 +18,8 @@ UNITS: Final = {b"EX": (1000, True), b"PX": (1, True), b"EXAT": (1000, False), b
 """For each option: the milliseconds in its unit, and whether it is relative to now."""
 
 
-def event_of_past() -> str:
-    """The event of a key whose deadline is set to a time in the past."""
-    return "del"
-
-
-@instead_of(event_of_past, "valkey-8.1+")
-def event_of_past_in_valkey() -> str:
-    return "overdue"
+event_of_past: Final = by_version("del", {"valkey-8.1+": "overdue"})
+"""The event of a key whose deadline is set to a time in the past."""
 
 
 def absolute(session: Session, command: bytes, unit: bytes, amount: bytes) -> int:

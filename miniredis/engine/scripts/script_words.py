@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..declarations.registry import instead_of
+from ..declarations.registry import by_version, instead_of
 from . import script_errors
 from .script_flags import read_shebang
 
@@ -14,33 +14,13 @@ __all__ = ["words_of_failure", "words_of_library", "words_of_refusal"]
 
 # What a command of a script is refused with
 
-
-def words_of_refusal(refusal: bytes) -> bytes:
-    """Why a command of a script cannot run."""
-    return refusal
-
-
-@instead_of(words_of_refusal, "valkey-8.1")
-def without_redis(refusal: bytes) -> bytes:
-    """The same, without the name of another product in most of them."""
-    return OF_VALKEY.get(refusal, refusal)
-
-
-@instead_of(words_of_refusal, "valkey-9.1+")
-def with_valkey(refusal: bytes) -> bytes:
-    """The same, with the name of the product in one of them."""
-    return (
-        b"ERR This Valkey command is not allowed from script"
-        if refusal == script_errors.NOT_FROM_SCRIPTS
-        else without_redis(refusal)
-    )
-
-
 OF_VALKEY: Final = {
     script_errors.UNKNOWN_IN_SCRIPT: b"ERR Unknown command called from script",
     script_errors.ARITY_IN_SCRIPT: b"ERR Wrong number of args calling command from script",
 }
-
+NAMED: Final = {script_errors.NOT_FROM_SCRIPTS: b"ERR This Valkey command is not allowed from script"}
+words_of_refusal: Final = by_version({}, {"valkey-8.1": OF_VALKEY, "valkey-9.1+": OF_VALKEY | NAMED})
+"""Why a command of a script cannot run, where a version has other words: without the product, or with it."""
 
 # What the library of scripts says of a call
 
@@ -48,17 +28,16 @@ NO_WORDS: Final = b"Please specify at least one argument for this redis lib call
 BAD_WORDS: Final = b"Lua redis lib command arguments must be strings or integers"
 
 
-def words_of_library() -> tuple[bytes, bytes]:
-    """The errors of a call without arguments, and of one with arguments of a wrong type."""
-    return NO_WORDS, BAD_WORDS
-
-
-@instead_of(words_of_library, "valkey-8.1+")
-def words_of_library_in_valkey() -> tuple[bytes, bytes]:
-    return (
-        b"Please specify at least one argument for this call",
-        b"Command arguments must be strings or integers",
-    )
+words_of_library: Final = by_version(
+    (NO_WORDS, BAD_WORDS),
+    {
+        "valkey-8.1+": (
+            b"Please specify at least one argument for this call",
+            b"Command arguments must be strings or integers",
+        )
+    },
+)
+"""The errors of a call without arguments, and of one with arguments of a wrong type."""
 
 
 # What a script ends with
@@ -121,10 +100,6 @@ def failure_in_6(text: bytes, *, is_of_command: bool) -> bytes:
     return b"ERR Error running script (call to f_%b): %b:%b: %b" % (name, source, line, said)
 
 
-# Where a script begins
+# Where a script begins: in 6.x a shebang line is no Lua
 
-
-@instead_of(read_shebang, "6.0-6.2")
-def without_shebang(body: bytes) -> tuple[bytes, None]:
-    """The whole text: a shebang line is no Lua."""
-    return body, None
+instead_of(read_shebang, "6.0-6.2")(lambda body: (body, None))

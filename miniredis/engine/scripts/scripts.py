@@ -149,7 +149,7 @@ class Scripts:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.version, self.valkey = engine.version.number, engine.version.valkey
-        self.no_words, self.bad_words = chosen(engine.version, words_of_library)()
+        self.no_words, self.bad_words = words_of_library(engine.version)
         self.running: RunningScript | None = None
         self.must_end = False
         self.only_quick = False
@@ -296,8 +296,9 @@ class Scripts:
         command = engine.commands.plain.get(args[0]) or engine.commands.look_up(args)
         refusal = script_errors.UNKNOWN_IN_SCRIPT if command is None else self._refusal(run, command, args)
         if refusal is not None or command is None:
-            refusal = chosen(engine.version, words_of_refusal)(refusal or script_errors.UNKNOWN_IN_SCRIPT)
-            return engine.statistics.rejected(command, CommandError(refusal))
+            refusal = refusal or script_errors.UNKNOWN_IN_SCRIPT
+            said = words_of_refusal(engine.version).get(refusal, refusal)
+            return engine.statistics.rejected(command, CommandError(said))
         session.last_command = command
         if "write" in command.flags:
             run.has_written = True

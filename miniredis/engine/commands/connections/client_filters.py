@@ -7,11 +7,11 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from ...clients.client_list import (
+    FIELDS,
     FILTERS,
     Filter,
     by_age,
     by_user,
-    capabilities,
     describe,
     flags,
     seconds_since,
@@ -81,7 +81,7 @@ def readers_of_9_1(session: Session) -> Readers:
     found: dict[bytes, Callable[[bytes], Filter]] = {
         **readers(session),
         b"FLAGS": partial(by_letters, b"flags", FLAGS, flags),
-        b"CAPA": partial(by_letters, b"capa", CAPABILITIES, lambda other: capabilities(other)[b"capa"]),
+        b"CAPA": partial(by_letters, b"capa", CAPABILITIES, FIELDS[b"capa"]),
         b"NAME": partial(by_text, lambda other: other.name),
         b"LIB-NAME": partial(by_text, lambda other: other.library[b"lib-name"]),
         b"LIB-VER": partial(by_text, lambda other: other.library[b"lib-ver"]),

@@ -9,7 +9,7 @@ from ...clients.client_flags import MUTE, NO_EVICT, REPLIES_OFF, SKIPS_NEXT
 from ...clients.client_list import FILTERS, Filter, describe, filters, select
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import chosen, command, container
+from ...declarations.registry import command, container
 from ...numbers.numbers import MAX, read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -149,7 +149,7 @@ def client_kill(session: Session, args: list[bytes]) -> Reply:
 def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
     """The filters of CLIENT KILL; by default they exclude the caller."""
     chosen_filters: dict[bytes, Filter] = {}
-    known = chosen(session.engine.version, filters)()
+    known = filters(session.engine.version)
     spare = True
     for option, value in zip(words[::2], words[1::2], strict=False):
         if option.upper() == b"SKIPME":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, chosen, command, instead_of
+from ...declarations.registry import Keys, by_version, command
 from ...keyspace.keyspace import Value
 from ...numbers.numbers import MAX, read_integer
 from ...protocol import errors
@@ -71,7 +71,7 @@ def restore_(session: Session, args: list[bytes]) -> Reply:
     replaced = options.replace and db.lookup_write(key) is not None and db.delete(key, None)
     deadline = (ttl if options.absolute else ttl + now) if ttl else None
     if deadline is not None and deadline > MAX:
-        deadline = chosen(session.engine.version, beyond)()
+        deadline = beyond(session.engine.version)
     is_past = deadline is not None and deadline <= now
     if is_past and not session.engine.conditions.is_replica:
         if replaced:
@@ -90,15 +90,8 @@ def newest_format(session: Session) -> int:
     return max(newest, VERSION) if session.must_obey else newest
 
 
-def beyond() -> int | None:
-    """The deadline instead of one beyond 64 bits, which wraps into the past."""
-    return 0
-
-
-@instead_of(beyond, "8.0 valkey-8.1")
-def never() -> None:
-    """The same of the programs that were compared: their compiler took such a sum for a later time."""
-    return
+beyond: Final = by_version(0, {"8.0 valkey-8.1": None})
+"""The deadline instead of one beyond 64 bits: it wraps into the past, or a compiler took it for later."""
 
 
 def read_options(words: list[bytes]) -> Options:

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import event_of_past, from_argument
-from ...declarations.registry import Keys, chosen, command
+from ...declarations.registry import Keys, command
 from ...keyspace.keyspace import NO_TOUCH
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -79,7 +79,7 @@ def set_expiry(session: Session, args: list[bytes], unit: bytes) -> int:
     if db.lookup_write(key) is None or not holds(conditions, db.deadlines.get(key), when):
         return 0
     if when <= session.engine.now.milliseconds and not session.engine.conditions.is_replica:
-        db.delete(key, chosen(session.engine.version, event_of_past)())
+        db.delete(key, event_of_past(session.engine.version))
     else:
         db.set_deadline(key, when)
     return 1

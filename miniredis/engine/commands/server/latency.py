@@ -6,7 +6,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import Command, chosen, command, commands, container, instead_of
+from ...declarations.registry import Command, by_version, command, commands, container
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Map, Reply, Verbatim
@@ -72,30 +72,22 @@ def latency_graph(session: Session, args: list[bytes]) -> Reply:
 def latency_doctor(session: Session, args: list[bytes]) -> Reply:
     """Says what the spikes may come from."""
     slower_than = session.engine.config.integer("slowlog-log-slower-than")
-    disabled = chosen(session.engine.version, disabled_monitor)()
+    disabled = disabled_monitor(session.engine.version)
     paragraphs = session.engine.statistics.latency.report(seconds_now(session), slower_than, disabled)
     return Verbatim("".join(paragraphs).encode())
 
 
-def disabled_monitor() -> str:
-    """What is said where nothing is watched."""
-    return DISABLED
-
-
-@instead_of(disabled_monitor, "6.0")
-def old_disabled_monitor() -> str:
-    return DISABLED.replace("https:", "http:")
-
-
-@instead_of(disabled_monitor, "8.0")
-def disabled_monitor_of_8_0() -> str:
-    page = "docs/latest/operate/oss_and_stack/management/optimization/latency-monitor"
-    return DISABLED.replace("topics/latency-monitor", page)
-
-
-@instead_of(disabled_monitor, "valkey-8.1+")
-def disabled_monitor_of_valkey() -> str:
-    return DISABLED.replace("Redis", "Valkey").partition(" If we")[0] + "\n"
+PAGE: Final = "topics/latency-monitor"
+PAGE_OF_8_0: Final = "docs/latest/operate/oss_and_stack/management/optimization/latency-monitor"
+disabled_monitor: Final = by_version(
+    DISABLED,
+    {
+        "6.0": DISABLED.replace("https:", "http:"),
+        "8.0": DISABLED.replace(PAGE, PAGE_OF_8_0),
+        "valkey-8.1+": DISABLED.replace("Redis", "Valkey").partition(" If we")[0] + "\n",
+    },
+)
+"""What is said where nothing is watched."""
 
 
 @command("LATENCY HISTOGRAM", -2, ADMIN, acl="", tips=TOLD, since="7.0.0", syntax="[command...]")

@@ -63,9 +63,9 @@ def inactivity(consumer: Consumer, now: int) -> dict[bytes, Reply]:
     return {}
 
 
-@instead_of(inactivity, "7.2+")
-def inactivity_since_7_2(consumer: Consumer, now: int) -> dict[bytes, Reply]:
-    return {b"inactive": max(now - consumer.active, 0) if consumer.active >= 0 else -1}
+instead_of(inactivity, "7.2+")(
+    lambda consumer, now: {b"inactive": max(now - consumer.active, 0) if consumer.active >= 0 else -1}
+)
 
 
 def activity(consumer: Consumer) -> dict[bytes, Reply]:
@@ -73,9 +73,7 @@ def activity(consumer: Consumer) -> dict[bytes, Reply]:
     return {}
 
 
-@instead_of(activity, "7.2+")
-def activity_since_7_2(consumer: Consumer) -> dict[bytes, Reply]:
-    return {b"active-time": consumer.active}
+instead_of(activity, "7.2+")(lambda consumer: {b"active-time": consumer.active})
 
 
 @command("XINFO GROUPS", 3, "readonly", acl="stream", keys=LOOKED_AT, since="5.0.0", syntax="key#0")

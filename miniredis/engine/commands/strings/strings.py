@@ -7,7 +7,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import absolute, event_of_past
-from ...declarations.registry import Keys, chosen, command, in_versions
+from ...declarations.registry import Keys, command, in_versions
 from ...keyspace.keyspace import STRING, Database, StringValue
 from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer
@@ -272,7 +272,7 @@ def getex(session: Session, args: list[bytes]) -> Reply:
     expires = absolute(session, b"getex", unit, amount)
     is_past = expires <= session.engine.now.milliseconds and unit in {b"EXAT", b"PXAT"}
     if is_past and not session.engine.conditions.is_replica:
-        db.delete(key, chosen(session.engine.version, event_of_past)())
+        db.delete(key, event_of_past(session.engine.version))
     else:
         db.set_deadline(key, expires)
     return value

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import UNITS, absolute, event_of_past
-from ...declarations.registry import CountedKeys, Keys, chosen, command, in_versions
+from ...declarations.registry import CountedKeys, Keys, command, in_versions
 from ...keyspace.keyspace import STRING
 from ...numbers.numbers import MAX, parse_integer
 from ...protocol import errors
@@ -50,7 +50,7 @@ def set_in_time(session: Session, args: list[bytes]) -> Reply:
     if options.only_if and is_there == (options.only_if == b"NX"):
         return old
     if is_there:
-        db.delete(key, chosen(session.engine.version, event_of_past)())
+        db.delete(key, event_of_past(session.engine.version))
     return old if options.get else OK
 
 
