@@ -23,6 +23,7 @@ LEVELS: Final = {
     "verbose": VERBOSE,
     "notice": logging.INFO,
     "warning": logging.WARNING,
+    "nothing": logging.CRITICAL + 1,
 }
 """The levels of ``loglevel``, each with its level of ``logging``."""
 

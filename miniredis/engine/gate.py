@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, READS_REPLICA, REDIRECTS, REPLICA, SPECIAL
 from .cluster import cluster_errors
-from .declarations.registry import Command, chosen, find
+from .declarations.registry import Command, chosen, find, instead_of
 from .protocol import errors
 from .protocol.errors import CommandError
 from .replication import replication_errors
 from .scripts.script_flags import may_be_stale, may_write, says_it_writes
 
 if TYPE_CHECKING:
-    from .clients.session import Session
+    from .clients.session import Session, Transaction
 
 __all__ = ["check_allowed", "is_allowed", "is_held_up", "refuse", "reject_unknown"]
 
@@ -40,11 +40,17 @@ Check: TypeAlias = "Callable[[Session, Command, list[bytes]], bytes | None]"
 def arity(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     if command.least <= len(args) <= command.most:
         return None
-    return chosen(session.engine.version, wrong_arity)(command, args)
+    return chosen(session.engine.version, wrong_arity)(session, command, args)
 
 
-def wrong_arity(command: Command, args: list[bytes]) -> bytes:  # noqa: ARG001
+def wrong_arity(session: Session, command: Command, args: list[bytes]) -> bytes:  # noqa: ARG001
     return errors.wrong_arity(command.name)
+
+
+@instead_of(wrong_arity, "valkey-9.1+")
+def arity_if_authenticated(session: Session, command: Command, args: list[bytes]) -> bytes:
+    """What is said of a wrong number of arguments: nothing to who must authenticate first."""
+    return authentication(session, command, args) or wrong_arity(session, command, args)
 
 
 def directive(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -216,7 +222,18 @@ def reject_unknown(session: Session, args: list[bytes]) -> None:
         reason = chosen(commands.version, errors.unknown_command)(args)
     else:
         reason = chosen(commands.version, errors.unknown_subcommand)(command.name, args[1])
-    refuse(session, None, args, reason)
+    refuse(session, None, args, chosen(commands.version, unknown_reason)(session, reason))
+
+
+def unknown_reason(session: Session, reason: bytes) -> bytes:  # noqa: ARG001
+    """What the client of an unknown command hears."""
+    return reason
+
+
+@instead_of(unknown_reason, "valkey-9.1+")
+def reason_if_authenticated(session: Session, reason: bytes) -> bytes:
+    """The same; who must authenticate first hears only that."""
+    return errors.NO_AUTH if session.must_authenticate else reason
 
 
 def refuse(session: Session, command: Command | None, args: list[bytes], reason: bytes) -> None:
@@ -228,5 +245,17 @@ def refuse(session: Session, command: Command | None, args: list[bytes], reason:
             refusal = CommandError(errors.exec_aborted(reason))
             session.engine.conditions.show(session.engine.now, session, args)
     elif session.transaction is not None:
-        session.transaction.aborted = True
+        chosen(session.engine.version, abort)(session.transaction)
     session.reply(session.engine.statistics.rejected(command, refusal))
+
+
+def abort(transaction: Transaction) -> None:
+    """A command could not be queued: EXEC will refuse the transaction."""
+    transaction.aborted = True
+
+
+@instead_of(abort, "valkey-8.1+")
+def abort_and_forget(transaction: Transaction) -> None:
+    """The same; no command is queued any more, so that a pause of writes does not hold EXEC up."""
+    transaction.aborted, transaction.may_write = True, False
+    transaction.queued.clear()

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..engine.numbers.doubles import short_text
 from ..engine.protocol.replies import Encoded
 from ..engine.scripts import script_errors
 from ..engine.scripts.script_interfaces import Caller
@@ -92,6 +93,7 @@ class Callbacks:
             b"put_real": put_real,
             b"get_real": get_real,
             b"to_number": to_number,
+            b"short_text": lambda number: short_text(float(number)),
             b"lift_limit": self._memory.end,
             b"make_room": self._memory.make_room_for_result,
             b"collected": self._memory.collected,

@@ -1,6 +1,7 @@
 """Values for the arguments of scripting commands: texts that call, fail and convert, and those of libraries.
 
-A real server may be lost to a script, so what is sent here is known to end. None shows the order of a hash
+A real server may be lost to a script, so what is sent here is known to end; and no function calls a command
+with nil, after which FUNCTION FLUSH would crash 8.0.2. None shows the order of a hash
 table.
 """
 
@@ -51,8 +52,11 @@ SCRIPTS: Final = (
 SHAS: Final = tuple(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest() for text in SCRIPTS)
 LIBRARIES: Final = (
     "#!lua name=one\nredis.register_function('f', function(keys, args) return {keys, args} end)",
-    "#!lua name=one\nredis.register_function('f', function(keys) return redis.pcall('get', keys[1]) end)",
-    "#!lua name=two\nredis.register_function('g', function(k, a) return redis.call('set', k[1], a[1]) end)",
+    "#!lua name=one\nredis.register_function('f', function(k) return redis.pcall('get', k[1] or 'a') end)",
+    (
+        "#!lua name=two\n"
+        "redis.register_function('g', function(k, a) return redis.call('set', k[1] or 'a', a[1] or 1) end)"
+    ),
     (
         "#!lua name=two\nredis.register_function{function_name='h', flags={'no-writes'}, "
         "description='reads', callback=function(keys) return redis.call('exists', unpack(keys)) end}"

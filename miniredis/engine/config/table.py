@@ -22,6 +22,7 @@ The tests in ``test_config`` compare each row with a real server. To add a direc
 from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias, TypedDict
 
 from ..numbers.numbers import MAX
+from ..versions.version import Version, versions_in
 from .kinds import (
     Check,
     file_name,
@@ -50,10 +51,10 @@ from .words import (
     shutdown_options,
 )
 
-__all__ = ["ALIASES", "DIRECTIVES", "LOG_LEVELS", "Directive", "Directives", "Value"]
+__all__ = ["ALIASES", "DIRECTIVES", "LOG_LEVELS", "Directive", "Directives", "Value", "check_in"]
 
-LOG_LEVELS: Final = ("debug", "verbose", "notice", "warning")
-"""From the least to the most severe; scripts name them by their numbers."""
+LOG_LEVELS: Final = ("debug", "verbose", "notice", "warning", "nothing")
+"""From the least to the most severe; scripts name them by their numbers. The last came with 7.2."""
 
 
 class AnyPath(Protocol):
@@ -206,7 +207,7 @@ class Directives(TypedDict, total=False):
         Value, ignored("2097152", integer(1024, MAX32), "hidden")
     ]
     logfile: Annotated[Value, works("", text, "immutable command")]
-    loglevel: Annotated[Value, works("notice", one_of(*LOG_LEVELS))]
+    loglevel: Annotated[Value, works("notice", one_of(*LOG_LEVELS[:-1]))]
     lua_enable_deprecated_api: Annotated[Value, ignored("no", switch, "hidden immutable")]
     masterauth: Annotated[Value, works("", whole_text, "secret")]
     masteruser: Annotated[Value, works("", text, "secret")]
@@ -341,3 +342,12 @@ DIRECTIVES: Final[dict[str, Directive]] = {
 
 ALIASES: Final[dict[str, str]] = {name: row for name, row in ROWS.items() if isinstance(row, str)}
 """Old names of directives, each with the current name."""
+
+CHECKS: Final = (("7.2+", "loglevel", one_of(*LOG_LEVELS)),)
+"""The checks that are others in some versions, each with those, and the name of its directive."""
+
+
+def check_in(version: Version, name: str) -> Check:
+    """What accepts or refuses the values of a directive in a version."""
+    others = (check for versions, own, check in CHECKS if own == name and version in versions_in(versions))
+    return next(others, DIRECTIVES[name].check)

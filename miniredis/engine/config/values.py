@@ -7,8 +7,8 @@ from typing import Final
 
 from ..acl.acl_errors import USERS_TWICE
 from ..glob import compile_glob
-from ..versions.version import DEFAULT, version_named
-from .table import ALIASES, DIRECTIVES, Directive
+from ..versions.version import DEFAULT, Version, version_named
+from .table import ALIASES, DIRECTIVES, Directive, check_in
 
 __all__ = [
     "Config",
@@ -149,7 +149,7 @@ class Config:
             raise TypeError(f"the value of {name!r} must be a str or a list of str, not {value!r}")
         if len(words) != 1 and "words" not in directive.traits:
             raise ConfigurationError(name, WRONG_COUNT, " ".join(words))
-        self._values[canonical(name)] = taken(name, " ".join(words), self[name])
+        self._values[canonical(name)] = taken(self.version, name, " ".join(words), self[name])
 
     def __getitem__(self, name: str) -> str:
         value = self._values.get(name)
@@ -202,8 +202,9 @@ class Config:
             own = canonical(name)
             accepted[own] = self._values[own]
             try:
+                is_settled = own not in self._switches
                 accepted[own] = changed(
-                    name.lower(), value, self._values[own], is_settled=own not in self._switches
+                    self.version, name.lower(), value, self._values[own], is_settled=is_settled
                 )
             except ConfigurationError:
                 self._set_back(accepted)
@@ -264,17 +265,17 @@ def changeable(names: Sequence[str], *, protected_too: bool) -> None:
         seen.add(name.lower())
 
 
-def taken(name: str, value: str, before: str) -> str:
+def taken(version: Version, name: str, value: str, before: str) -> str:
     """The value as CONFIG GET shows it; raises ``ConfigurationError`` if the directive refuses it."""
     try:
-        return DIRECTIVES[canonical(name)].check(value, before)
+        return check_in(version, canonical(name))(value, before)
     except ValueError as refusal:
         raise ConfigurationError(name, str(refusal), value) from None
 
 
-def changed(name: str, value: str, before: str, *, is_settled: bool) -> str:
+def changed(version: Version, name: str, value: str, before: str, *, is_settled: bool) -> str:
     """As ``taken``, for a server that runs: a settled directive refuses to change."""
-    after = taken(name, value, before)
+    after = taken(version, name, value, before)
     if is_settled and after != before and "settled" in DIRECTIVES[canonical(name)].traits:
         raise ConfigurationError(name, f"this server keeps the '{before}' that it started with", value)
     return after

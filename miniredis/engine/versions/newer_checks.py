@@ -131,12 +131,12 @@ for names, places in NUMBERS.items():
 # Words that are looked at more closely, or not at all
 
 WITH_MODE: Final = 4
-"""The words of CLIENT PAUSE with a mode."""
+"""The words of CLIENT PAUSE with a mode, and of CLIENT UNBLOCK with a reason."""
 
 
-@prepared_in("valkey-8.1+", "client|pause")
+@prepared_in("valkey-8.1+", "client|pause client|unblock")
 def without_more_words(_: Session, args: list[bytes]) -> list[bytes]:
-    """CLIENT PAUSE looks neither at the mode nor behind it if there are more words."""
+    """They look neither at the mode or the reason nor behind it if there are more words."""
     return args if len(args) <= WITH_MODE else args[:3]
 
 
@@ -168,6 +168,25 @@ def with_cursor(_: Session, args: list[bytes], at: int) -> list[bytes]:
 
 prepared_in("7.4+ valkey-8.1+", "scan")(partial(with_cursor, at=1))
 prepared_in("7.4+ valkey-8.1+", "hscan sscan zscan")(partial(with_cursor, at=2))
+
+
+def with_names_only(handler: Handler, option: bytes) -> Handler:
+    """HSCAN or ZSCAN with an option that leaves out what belongs to each name."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        words, at = args[:3], 3
+        while at < len(args):
+            is_pair = args[at].upper() != option
+            words += args[at : at + 2] if is_pair else []
+            at += 1 + is_pair
+        cursor, found = handler(session, words)  # type: ignore[misc]  # no other reply is there
+        return [cursor, found if len(words) == len(args) else found[::2]]  # type: ignore[index]
+
+    return run
+
+
+wrap_in_versions("7.4+ valkey-8.1+", "hscan", partial(with_names_only, option=b"NOVALUES"))
+wrap_in_versions("valkey-8.1+", "zscan", partial(with_names_only, option=b"NOSCORES"))
 
 
 def pops_from_first_key(handler: Handler) -> Handler:

@@ -11,7 +11,7 @@ from ..numbers.doubles import short_text
 from ..protocol.replies import DoubleText, Map, NestedMap, Pairs, Reply, Set
 
 SINCE: Final = "7.2+"
-CATEGORIES: Final = frozenset(("sortedset", "geo", "scripting"))
+CATEGORIES: Final = frozenset(("sortedset", "geo"))
 """Of the commands whose replies may have doubles."""
 
 

@@ -116,6 +116,12 @@ def plus_in_group(args: list[bytes]) -> bytes:
     return errors.PLUS_IN_GROUP if b"+" in args[4:] else errors.INVALID_STREAM_ID
 
 
+def only_in(option: bytes, name: bytes) -> Made:
+    """What SCAN or one like it says of a syntax error: an option may be that of another."""
+    text = b"ERR %b option can only be used in %b" % (option, name)
+    return lambda args: text if option in map(bytes.upper, args[2:]) else errors.SYNTAX
+
+
 def reworded(versions: str, names: str, words: Mapping[bytes, Said]) -> None:
     """Declares other texts for errors of commands."""
 
@@ -172,6 +178,11 @@ for versions, names, words in (
     ("7.2 7.4 valkey-8.1+", "xread", of_streams(b"an ID or '$'")),
     ("8.0", "xread", of_streams(b"an ID, '+', or '$'")),
     ("7.4+ valkey-8.1+", "xreadgroup", {errors.INVALID_STREAM_ID: plus_in_group}),
+    ("7.2+", "hello", {
+        errors.HELLO_WITHOUT_AUTH: errors.HELLO_WITHOUT_AUTH.replace(b"HELLO AUTH", b"HELLO <proto> AUTH")
+    }),
+    ("7.4+ valkey-8.1+", "scan sscan zscan", {errors.SYNTAX: only_in(b"NOVALUES", b"HSCAN")}),
+    ("valkey-8.1+", "scan sscan hscan", {errors.SYNTAX: only_in(b"NOSCORES", b"ZSCAN")}),
     ("valkey-8.1+", "wait", {replication_errors.WAIT_ON_REPLICA: replication_errors.WAIT_ON_VALKEY_REPLICA}),
     ("valkey-8.1+", "evalsha evalsha_ro", {script_errors.NO_SCRIPT: errors.NO_MATCHING_SCRIPT}),
     ("valkey-9.1+", "georadiusbymember georadiusbymember_ro", {

@@ -62,8 +62,11 @@ local function integer(number)
     return format(":%d\r\n", number)
 end
 
+-- Since 7.2 a double has as few digits as tell it from others. Python would not see the sign of a zero.
+local is_short, short_text = host.version_number >= 0x070200, host.short_text
+
 local function put_double(number, resp)
-    local text = format("%.17g", number)
+    local text = is_short and number ~= 0 and short_text(number) or format("%.17g", number)
     if resp == 3 then return put("," .. text .. "\r\n") end
     put_bulk(text)
 end

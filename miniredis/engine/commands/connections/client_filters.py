@@ -113,12 +113,12 @@ def read_filters(session: Session, words: list[bytes], *, spare: bool) -> list[F
     at = 0
     while at < len(words):
         option, value = words[at].upper(), words[at + 1 : at + 2]
-        if not value:
-            raise CommandError(errors.SYNTAX)
         if option == b"ID" or (option == b"NOT-ID" and b"NOT-TYPE" in known):
             numbers = read_ids(words[at + 1 :])
             ids.setdefault(option, set()).update(numbers)
             at += len(numbers) - 1
+        elif not value:
+            raise CommandError(errors.SYNTAX)
         elif option == b"SKIPME":
             spare = read_yes_or_no(value[0])
         else:
@@ -130,7 +130,7 @@ def read_filters(session: Session, words: list[bytes], *, spare: bool) -> list[F
 
 
 def read_ids(words: list[bytes]) -> list[int]:
-    """The numbers at the beginning of some words."""
+    """The numbers at the beginning of some words: of none, no client has the number."""
     numbers: list[int] = []
     for word in words:
         number = parse_integer(word)
@@ -139,14 +139,14 @@ def read_ids(words: list[bytes]) -> list[int]:
         if number < 1:
             raise CommandError(errors.CLIENT_ID_NOT_POSITIVE)
         numbers.append(number)
-    if not numbers:
-        raise CommandError(errors.SYNTAX)
     return numbers
 
 
 @in_versions("valkey-8.1+", "client|list")
 def client_list(session: Session, args: list[bytes]) -> Reply:
     """CLIENT LIST with the filters of CLIENT KILL."""
+    if len(args) == 3:
+        raise CommandError(errors.SYNTAX)
     listed = select(session, *read_filters(session, args[2:], spare=False))
     return Verbatim(b"".join(describe(each, args if each is session else None) + b"\n" for each in listed))
 

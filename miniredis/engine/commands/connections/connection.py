@@ -168,18 +168,29 @@ def take_hello_options(session: Session, args: list[bytes]) -> None:
 
 @in_versions("7.2+", "hello")
 def hello_since_7_2(session: Session, args: list[bytes]) -> Reply:
-    """HELLO, which since 7.2 looks at all options before it applies one."""
+    """HELLO, which since 7.2 looks at all options before it applies the last of each: AUTH, then SETNAME."""
     if len(args) > 1:
         read_version(args[1])
-    at = 2
+    at, last = 2, {b"AUTH": args[2:2], b"SETNAME": args[2:2]}
     while at < len(args):
-        option, left = args[at].upper(), len(args) - at - 1
-        if option == b"SETNAME" and left >= 1:
-            checked_name(session, args[at + 1])
-        elif option != b"AUTH" or left < 2:
+        option = args[at].upper()
+        end = at + HELLO_OPTIONS.get(option, len(args)) + 1
+        if end > len(args):
             raise CommandError(errors.hello_option(args[at]))
-        at += 3 if option == b"AUTH" else 2
-    return hello(session, args)
+        last[option] = args[at:end]
+        if option == b"SETNAME":
+            checked_name(session, args[at + 1])
+        else:
+            args[at + 1 : end] = [REDACTED] * 2
+        at = end
+    reply = hello(session, [*args[:2], *last[b"AUTH"]])
+    for name in last[b"SETNAME"][1:]:
+        session.name = name
+    return reply
+
+
+HELLO_OPTIONS: Final = {b"AUTH": 2, b"SETNAME": 1}
+"""The operands of each."""
 
 
 OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search

@@ -137,18 +137,6 @@ def hscan(session: Session, args: list[bytes]) -> Reply:
     return [b"%d" % cursor, [part for field in found for part in (field, values.fields[field])]]
 
 
-@in_versions("7.4+ valkey-8.1+", "hscan")
-def hscan_since_7_4(session: Session, args: list[bytes]) -> Reply:
-    """HSCAN with NOVALUES."""
-    words, at = args[:3], 3
-    while at < len(args):
-        is_pair = args[at].upper() != b"NOVALUES"
-        words += args[at : at + 2] if is_pair else []
-        at += 1 + is_pair
-    cursor, found = hscan(session, words)  # type: ignore[misc]  # no other reply is there
-    return [cursor, found if len(words) == len(args) else found[::2]]  # type: ignore[index]
-
-
 # Random fields
 
 

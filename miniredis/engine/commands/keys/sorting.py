@@ -50,17 +50,13 @@ class Options:
 
     read_number: Callable[[bytes], float]
     by: bytes | None = None
+    sorts: bool = True
     start: int = 0
     count: int = -1
     get: list[bytes] = field(default_factory=list)
     descending: bool = False
     alpha: bool = False
     store: bytes | None = None
-
-    @property
-    def sorts(self) -> bool:
-        """Whether to sort: a BY pattern without ``*`` means to keep the order."""
-        return self.by is None or b"*" in until_nul(self.by)
 
 
 @command(
@@ -119,6 +115,12 @@ def take_limit(options: Options, operands: list[bytes]) -> None:
     options.start, options.count = (read_integer(each) for each in operands)
 
 
+def take_by(options: Options, operands: list[bytes]) -> None:
+    """The last pattern counts; one without ``*`` means to keep the order, also if another follows."""
+    options.by = operands[0]
+    options.sorts &= b"*" in until_nul(options.by)
+
+
 def setting(name: str, value: object) -> Callable[[Options, list[bytes]], None]:
     return lambda options, _: setattr(options, name, value)
 
@@ -128,7 +130,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
     b"DESC": (0, setting("descending", value=True)),
     b"ALPHA": (0, setting("alpha", value=True)),
     b"LIMIT": (2, take_limit),
-    b"BY": (1, lambda options, operands: setattr(options, "by", operands[0])),
+    b"BY": (1, take_by),
     b"GET": (1, lambda options, operands: options.get.append(operands[0])),
     b"STORE": (1, lambda options, operands: setattr(options, "store", operands[0])),
 }
@@ -141,7 +143,11 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
-        options.by, options.alpha = None, True  # Redis does not let the order of a hash table decide
+        options.by, options.alpha, options.sorts = (
+            None,
+            True,
+            True,
+        )  # Redis does not let the order of a hash table decide
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
