@@ -39,6 +39,10 @@ OF_6: Final = (
     having("client kill id 0", "closes the connections of all clients"),
     Fault(Counter(("error({err = 'my error'})",)), "the function that handles errors fails"),
 )
+OF_8: Final = (
+    having("hello auth", "cuts the reply of EXEC short", in_transaction=True),
+    having(f"restore {MOST}", BEYOND),
+)
 OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
     "6.0": (
         *OF_6,
@@ -52,8 +56,9 @@ OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
     ),
     "8.0": (
         having("function flush async", "crashes some time later"),
-        having("hello auth", "cuts the reply of EXEC short", in_transaction=True),
+        *OF_8,
     ),
+    "valkey-8.1": OF_8,
 }
 
 

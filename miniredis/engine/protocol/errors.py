@@ -444,6 +444,13 @@ def no_database(last: int) -> bytes:
     return b"ERR DB number should be between 0 and %d" % last
 
 
+def of_opposite_filter(error: bytes, name: bytes) -> bytes:
+    """The error of a filter of clients that has NOT- in front of its name."""
+    return error.replace(b"the provided filter", b"the NOT-%b filter" % name).replace(
+        b"ERR DB", b"ERR NOT-DB"
+    )
+
+
 def unknown_letters(what: bytes, letters: bytes) -> bytes:
     """A filter of clients by letters that none has."""
     return b"ERR Unknown %b found in the provided filter: %b" % (what, letters)

@@ -143,6 +143,24 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("XADD s 1-1 a b", "b<"),
     ),
     "nothing to look at": ("LATENCY DOCTOR", "WAIT 0 0", "ROLE"),
+    "options of scans": (
+        *("ZADD z 1 m", "ZSCAN z 0 NOSCORES", "ZSCAN z 0 MATCH NOSCORES NOSCORES", "ZSCAN z 0 NOVALUES", "SADD s m"),
+        *("SSCAN s 0 NOSCORES", "SSCAN s 0 NOVALUES", "HSET h f v", "HSCAN h 0 NOVALUES", "HSCAN h 0 NOSCORES"),
+    ),
+    "several patterns of SORT": (
+        *("RPUSH l b a", "SORT l BY by BY *", "SORT l BY * BY by", "SADD s b a", "SORT s BY by BY * STORE d"),
+        "LRANGE d 0 -1",
+    ),
+    "doubles of scripts": (
+        *("ZADD z 0.2 m", 'EVAL "return {double=0.2}" 0', 'EVAL "return {{double=1e17}, {double=3}}" 0'),
+        *("""EVAL "return {double=tonumber('-0')}" 0""", 'EVAL "return {double=0/0}" 0'),
+        """EVAL "redis.setresp(3) return redis.call('zscore', 'z', 'm')" 0""",
+    ),
+    "words for the server": (
+        *("CONFIG SET loglevel x", "CONFIG SET loglevel nothing", "CONFIG SET loglevel notice"),
+        *("CLIENT UNBLOCK x TIMEOUT x", "CLIENT KILL ID ID", "CLIENT LIST TYPE replica ID", "CLIENT LIST NOT-DB x"),
+        *("CLIENT LIST NOT-DB 99", "CLIENT LIST NOT-FLAGS a", "CLIENT LIST FLAGS a", "CLIENT LIST NOT-IDLE 9"),
+    ),
 }  # fmt: skip
 """Each begins with an empty server. Behind ``b>`` another client says what makes it wait; ``b<`` is what it hears."""
 
@@ -272,6 +290,52 @@ def test_a_client_that_gets_pushes_hears_what_the_version_tells(
         speaker = other if request.startswith("b ") else client
         engine.receive(speaker, encode(*words_of(request.removeprefix("b "))), NOW)
     engine.settle(NOW)
+    assert client.take_output() == heard
+
+
+NO_AUTH: Final = b"-NOAUTH Authentication required.\r\n"
+ABORTED: Final = b"-EXECABORT Transaction discarded because of previous errors.\r\n"
+
+
+@pytest.mark.parametrize(("version", "request_", "heard"), [
+    ("7.0", "HELLO", b"-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH "),
+    ("8.0", "HELLO", b"-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> "),
+    ("7.0", "HELLO 3 AUTH default x AUTH default secret", b"-WRONGPASS"),
+    ("8.0", "HELLO 3 AUTH default x AUTH default secret", b"%7"),
+    ("valkey-9.1", "HELLO 3 AUTH default secret AUTH default x", b"-WRONGPASS"),
+    ("8.0", "APPEND a", b"-ERR wrong number of arguments for 'append' command"),
+    ("valkey-8.1", "nosuch", b"-ERR unknown command"),
+    ("valkey-9.1", "APPEND a", NO_AUTH),
+    ("valkey-9.1", "nosuch", NO_AUTH),
+    ("valkey-9.1", "CLIENT nosuch", NO_AUTH),
+    ("valkey-9.1", "AUTH", b"-ERR wrong number of arguments for 'auth' command"),
+])  # fmt: skip
+def test_who_must_authenticate_hears_of_that_or_of_another_error(
+    version: str, request_: str, heard: bytes
+) -> None:
+    """As real servers of each said."""
+    engine = miniredis.Engine(miniredis.Config({"requirepass": "secret"}, version=version), NOW)
+    client = engine.connect(NOW)
+    engine.receive(client, encode(*request_.encode().split()), NOW)
+    assert client.take_output().startswith(heard)
+
+
+@pytest.mark.parametrize(("version", "mode", "heard"), [
+    *((version, mode, b"") for version in ("7.0", "8.0") for mode in ("WRITE", "ALL")),
+    *((version, "ALL", b"") for version in ("valkey-8.1", "valkey-9.1")),
+    *((version, "WRITE", ABORTED) for version in ("valkey-8.1", "valkey-9.1")),
+])  # fmt: skip
+def test_a_pause_of_writes_holds_no_exec_of_valkey_up_that_will_fail(
+    version: str, mode: str, heard: bytes
+) -> None:
+    """As real servers of each did."""
+    engine = miniredis.Engine(miniredis.Config(version=version), NOW)
+    client, other = engine.connect(NOW), engine.connect(NOW)
+    for request in ("MULTI", "LPUSH l a", "nosuch"):
+        engine.receive(client, encode(*request.split()), NOW)
+    engine.receive(other, encode("CLIENT", "PAUSE", "100000", mode), NOW)
+    client.take_output()
+    engine.receive(client, encode("EXEC"), NOW)
     assert client.take_output() == heard
 
 

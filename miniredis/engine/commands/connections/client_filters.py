@@ -88,7 +88,7 @@ def readers_of_9_1(session: Session) -> Readers:
         b"IP": partial(by_text, lambda other: other.address.rpartition(b":")[0].strip(b"[]")),
         b"DB": partial(by_database, session),
     }
-    return {**found, **{b"NOT-" + name: opposite(read) for name, read in found.items()}, **timed} | {
+    return {**found, **{b"NOT-" + name: opposite(name, read) for name, read in found.items()}, **timed} | {
         b"NOT-" + name: refuse for name in timed
     }
 
@@ -97,9 +97,12 @@ def refuse(_: bytes) -> Filter:
     raise CommandError(errors.SYNTAX)
 
 
-def opposite(read: Callable[[bytes], Filter]) -> Callable[[bytes], Filter]:
+def opposite(name: bytes, read: Callable[[bytes], Filter]) -> Callable[[bytes], Filter]:
     def read_opposite(text: bytes) -> Filter:
-        passes = read(text)
+        try:
+            passes = read(text)
+        except CommandError as error:
+            raise CommandError(errors.of_opposite_filter(error.message, name)) from None
         return lambda other: not passes(other)
 
     return read_opposite
