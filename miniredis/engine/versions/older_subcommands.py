@@ -128,7 +128,8 @@ def one_directive(handler: Handler, *, unknown: str) -> Handler:
                 raise
             if found[1] in {None, b"can't set immutable config"}:
                 raise CommandError(b"ERR Unsupported CONFIG parameter: " + args[2]) from None
-            raise CommandError(refusal + (b"" if name in UNEXPLAINED else b" - " + found[1])) from None
+            why = found[1].replace(b"argument(s) must", b"argument must")
+            raise CommandError(refusal + (b"" if name in UNEXPLAINED else b" - " + why)) from None
 
     return run
 

@@ -38,7 +38,8 @@ def by_known_user(session: Session, text: bytes) -> Filter:
 
 
 def by_letters(what: bytes, known: frozenset[int], of: Callable[[Session], bytes], text: bytes) -> Filter:
-    """Clients that have all letters of a text."""
+    """Clients that have all letters of a text, which ends at a NUL."""
+    text = errors.until_nul(text)
     if not known.issuperset(text):
         raise CommandError(errors.unknown_letters(what, text))
     return lambda other: set(text) <= set(of(other))

@@ -65,8 +65,8 @@ CLIENTS: Final = (
     Mutant(
         "an error in EXEC's queue aborts nothing",
         "miniredis/engine/gate.py",
-        "        session.transaction.aborted = True\n",
-        "        pass\n",
+        "    transaction.aborted = True\n",
+        "    pass\n",
         ("wire.transactions",),
     ),
     Mutant(
