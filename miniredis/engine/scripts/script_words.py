@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from ..declarations.registry import by_version, instead_of
+from ..protocol.errors import CommandError
 from . import script_errors
-from .script_flags import read_shebang
+from .script_flags import Flags, read_shebang
 
 __all__ = ["words_of_failure", "words_of_library", "words_of_refusal"]
 
@@ -103,3 +104,17 @@ def failure_in_6(text: bytes, *, is_of_command: bool) -> bytes:
 # Where a script begins: in 6.x a shebang line is no Lua
 
 instead_of(read_shebang, "6.0-6.2")(lambda body: (body, None))
+
+LANGUAGE: Final = re.compile(rb"#!([^\s\0]*)").match
+
+
+@instead_of(read_shebang, "valkey-8.1+")
+def shebang_of_valkey(body: bytes) -> tuple[bytes, Flags | None]:
+    """The same, with a language in any case, which is looked at after the options."""
+    language = LANGUAGE(body)
+    if language is None:
+        return body, None
+    read = read_shebang(b"#!lua" + body[language.end() :])
+    if language[1].lower() != b"lua":
+        raise CommandError(script_errors.no_scripting_engine(language[1]))
+    return read

@@ -1,13 +1,12 @@
-"""Scripts as Valkey has them besides: SCRIPT SHOW, and scripts of other languages."""
+"""Scripts as Valkey has them besides: SCRIPT SHOW."""
 
 from __future__ import annotations
 
 from ...clients.session import Session
-from ...declarations.registry import Handler, command, variant, wrap_in_versions
+from ...declarations.registry import command, variant
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
-from ...scripts.script_errors import no_scripting_engine, shebang_engine
 from . import scripting as _container  # noqa: F401, whoever imports this module first
 
 
@@ -20,21 +19,3 @@ def script_show(session: Session, args: list[bytes]) -> Reply:
 
 
 variant("valkey-9.1+", "script|show", flags="+stale")
-
-
-def without_engine(handler: Handler) -> Handler:
-    """A command that names the language for which there is no engine."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        try:
-            return handler(session, args)
-        except CommandError as error:
-            refusal = shebang_engine(b"#!")
-            if not error.message.startswith(refusal):
-                raise
-            raise CommandError(no_scripting_engine(error.message.removeprefix(refusal))) from None
-
-    return run
-
-
-wrap_in_versions("valkey-8.1+", "eval eval_ro script|load", without_engine)
