@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..commands.server.acl import acl_getuser, facts
-from ..declarations.registry import in_versions, instead_of
+from ..declarations.registry import by_version, in_versions, instead_of
 from ..protocol.replies import Map, Reply, Set
 from ..versions.version import OLD, Version
 from .catalog import ABSENT, absent, is_refused, name_in_rules, parts_of, split_rule
-from .log import LogEntry
 from .rights import Denial, dry_run_refusal, script_refusal
 from .selector import channels_in_rules, rules_that_fit
 from .user import merge_selectors, shown_sanitizing
@@ -71,41 +70,32 @@ for versions, function, other in OTHERS:
 # How users are shown
 
 
-def old_getuser(session: Session, args: list[bytes]) -> Map | None:
-    """What 6.0 and 6.2 say of a user: patterns without signs, and flags where all is allowed."""
+not_told: Final = by_version(frozenset[bytes](), {"6.0": frozenset((b"channels",))})
+"""What ACL GETUSER of 6.x does not say of a user."""
+
+
+@in_versions(OLD, "acl|getuser")
+def old_getuser(session: Session, args: list[bytes]) -> Reply:
+    """ACL GETUSER, which tells patterns without signs, and flags where all is allowed."""
     user = session.engine.users.by_name.get(args[2])
     if user is None:
         return None
     selector, catalog = user.selectors[0], session.engine.users.catalog
+    hidden = not_told(session.engine.version)
     state, *others = user.flags(catalog)
     everything = {
         b"allkeys": selector.all_keys,
-        b"allchannels": selector.all_channels,
+        b"allchannels": selector.all_channels and not hidden,
         b"allcommands": selector.all_commands,
     }
-    return Map(
-        {
-            b"flags": Set([state, *(word for word, holds in everything.items() if holds), *others]),
-            b"passwords": list(user.passwords),
-            b"commands": b" ".join(selector.command_rules(catalog)),
-            b"keys": [each[1:] for each in selector.key_rules()],
-            b"channels": [each[1:] for each in selector.channel_rules()],
-        }
-    )
-
-
-@in_versions("6.2", "acl|getuser")
-def acl_getuser_in_6_2(session: Session, args: list[bytes]) -> Reply:
-    return old_getuser(session, args)
-
-
-@in_versions("6.0", "acl|getuser")
-def acl_getuser_in_6_0(session: Session, args: list[bytes]) -> Reply:
-    told = old_getuser(session, args)
-    if told is not None:
-        told[b"flags"].remove(b"allchannels")
-        del told[b"channels"]
-    return told
+    told = {
+        b"flags": Set([state, *(word for word, holds in everything.items() if holds), *others]),
+        b"passwords": list(user.passwords),
+        b"commands": b" ".join(selector.command_rules(catalog)),
+        b"keys": [each[1:] for each in selector.key_rules()],
+        b"channels": [each[1:] for each in selector.channel_rules()],
+    }
+    return Map({name: value for name, value in told.items() if name not in hidden})
 
 
 @in_versions("valkey-9.1+", "acl|getuser")
@@ -120,11 +110,11 @@ def acl_getuser_of_valkey(session: Session, args: list[bytes]) -> Reply:
 # ACL LOG
 
 
-@instead_of(facts, NEW)
-def numbered_facts(entry: LogEntry, now: int) -> dict[bytes, Reply]:
-    return {
+instead_of(facts, NEW)(
+    lambda entry, now: {
         **facts(entry, now),
         b"entry-id": entry.number,
         b"timestamp-created": entry.created,
         b"timestamp-last-updated": entry.when,
     }
+)

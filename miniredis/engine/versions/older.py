@@ -10,17 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..declarations.registry import DECLARED, Command, Handler, in_versions
+from ..declarations.registry import DECLARED, Command, Prepare, prepared_in
 from ..declarations.syntax import Argument, parse
-from .version import Version, versions_in
+from .version import OLD, Version, versions_in
 
 if TYPE_CHECKING:
     from ..clients.session import Session
-    from ..protocol.replies import Reply
-
-OLD: Final = "6.0-6.2"
-"""The versions that are older than the default one."""
-
 
 NEWER_WORDS: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
 """Words that 6.0 does not have although the declaration does not say so, as that of 7.0 does not."""
@@ -53,29 +48,29 @@ def first_option(command: Command, arguments: Sequence[Argument]) -> int:
     return at
 
 
-def without_newer(command: Command, version: Version) -> Handler | None:
-    """The command's function as it is in a version; None if it got no arguments since."""
-    arguments = parse(command.docs.syntax)
-    unknown = set(newer(arguments, version))
-    if version.name == "6.0":
-        unknown |= NEWER_WORDS.get(command.name, set())
-    handler, first = command.handler, first_option(command, arguments)
-    if not unknown or handler is None:
-        return None
-    known = set(tokens(arguments))
-    are_first = "multiple" in arguments[-1].flags  # then words behind the options may be anything
+def without_newer(unknown: set[bytes], first: int, known: set[bytes] | None) -> Prepare:
+    """What puts a question mark for unknown words, from a place on.
 
-    def without_words(session: Session, args: list[bytes]) -> Reply:
+    Words behind the options may be anything where ``known`` has all words of options.
+    """
+
+    def prepare(_: Session, args: list[bytes]) -> list[bytes]:
         end = len(args)
-        if are_first:
+        if known is not None:
             end = next((at for at in range(first, end) if args[at].upper() not in known), end)
         options = [b"?" if word.upper() in unknown else word for word in args[first:end]]
-        return handler(session, [*args[:first], *options, *args[end:]])
+        return [*args[:first], *options, *args[end:]]
 
-    return without_words
+    return prepare
 
 
-for version in versions_in(OLD):
-    for declared in tuple(DECLARED.values()):
-        if declared.is_in(version) and (function := without_newer(declared, version)):
-            in_versions(version.name, declared.name.decode())(function)
+for declared in tuple(DECLARED.values()):
+    arguments = parse(declared.docs.syntax)
+    for version in versions_in(OLD):
+        unknown = set(newer(arguments, version))
+        if version.name == "6.0":
+            unknown |= NEWER_WORDS.get(declared.name, set())
+        if unknown and declared.is_in(version):
+            known = set(tokens(arguments)) if "multiple" in arguments[-1].flags else None
+            prepare = without_newer(unknown, first_option(declared, arguments), known)
+            prepared_in(version.name, declared.name.decode())(prepare)

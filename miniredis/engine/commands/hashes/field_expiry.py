@@ -6,7 +6,7 @@ with what removes such fields in front of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Sequence, Set
 from functools import partial
 from typing import Final
 
@@ -198,17 +198,35 @@ def expire_fields(session: Session, args: list[bytes], unit: bytes) -> Reply:
     when = read_time(session, args[0].lower(), args[2], unit)
     conditions = {args[3].upper()} & CONDITIONS
     fields = counted_fields(args, 3 + len(conditions), errors.FIELD_COUNT_PARAMETER)
+    words = [word.upper() for word in args[3:4] if conditions]
+    return apply_deadline(session, key, values, fields, when, conditions, words)
+
+
+def apply_deadline(
+    session: Session,
+    key: bytes,
+    values: HashValue | None,
+    fields: Sequence[bytes],
+    when: int,
+    conditions: Set[bytes] = frozenset(),
+    words: Sequence[bytes] = (),
+    *,
+    tells_all: bool = False,
+) -> list[Reply]:
+    """Gives fields a deadline, or removes them at once; replicas are told of those that have it, or of all.
+
+    Returns:
+        What is answered of each field.
+    """
     if values is None:
         return [NO_FIELD] * len(fields)
     verdicts, done = set_deadlines(session, key, values, fields, when, conditions)
-    if not done:
-        return verdicts
-    if is_over(session, when):
-        delete_fields(session, key, values, done)
-    else:
-        words = [b"%d" % when, *(word.upper() for word in args[3:4] if conditions)]
-        session.also_propagate(as_fields, b"HPEXPIREAT", key, words, done)
-        db.signal_modified(key, "hexpire", len(done))
+    if done and is_over(session, when):
+        chosen(session.engine.version, delete_fields)(session, key, values, done)
+    elif done:
+        told = fields if tells_all else done
+        session.also_propagate(as_fields, b"HPEXPIREAT", key, [b"%d" % when, *words], told)
+        session.db.signal_modified(key, "hexpire", len(done))
     return verdicts
 
 
@@ -218,7 +236,7 @@ def set_deadlines(
     values: HashValue,
     fields: Sequence[bytes],
     when: int,
-    conditions: set[bytes],
+    conditions: Set[bytes],
 ) -> tuple[list[Reply], list[bytes]]:
     """Gives fields a deadline, or finds those that go at once.
 
@@ -369,19 +387,28 @@ def hgetex(session: Session, args: list[bytes]) -> Reply:
     if at + 1 >= len(args):
         raise CommandError(errors.wrong_arity(b"hgetex"))
     fields = counted_fields(args, at)
+    return get_fields(session, key, values, fields, when, persists=word == b"PERSIST", tells_all=True)
+
+
+def get_fields(
+    session: Session,
+    key: bytes,
+    values: HashValue | None,
+    fields: Sequence[bytes],
+    when: int | None,
+    *,
+    persists: bool,
+    tells_all: bool = False,
+) -> Reply:
+    """The values of fields, which get a deadline or lose theirs; replicas are told of these, or of all."""
     if values is None:
         return [None] * len(fields)
     found: list[Reply] = [values.fields.get(field) for field in fields]
     if when is not None:
-        _, done = set_deadlines(session, key, values, fields, when, set())
-        if done and is_over(session, when):
-            delete_fields(session, key, values, done)
-        elif done:
-            session.also_propagate(as_fields, b"HPEXPIREAT", key, [b"%d" % when], fields)
-            db.signal_modified(key, "hexpire", len(done))
-    elif word == b"PERSIST" and isinstance(values, ExpiringHash):
-        if not values.deadlines.keys().isdisjoint(fields):
-            session.also_propagate(as_fields, b"HPERSIST", key, [], fields)
+        apply_deadline(session, key, values, fields, when, tells_all=tells_all)
+    elif persists and isinstance(values, ExpiringHash):
+        if done := [field for field in fields if field in values.deadlines]:
+            session.also_propagate(as_fields, b"HPERSIST", key, [], fields if tells_all else done)
         persist(session, key, values, fields)
     return found
 

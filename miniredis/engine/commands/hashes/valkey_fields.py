@@ -17,19 +17,20 @@ from ...numbers.numbers import MAX, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
-from ...values.expiring_hashes import ExpiringHash, ValkeyHash
+from ...values.expiring_hashes import ValkeyHash
 from ...values.hashes import HashValue
 from ..keys.expiring import read_conditions
 from .field_expiry import (
-    NO_FIELD,
-    as_fields,
+    apply_deadline,
     as_hdel,
+    delete_fields,
+    get_fields,
+    is_over,
     left,
     live_fields,
     may_set,
     new_expiring,
     persist,
-    set_deadlines,
     set_fields,
     shown_times,
     take_fields,
@@ -39,11 +40,7 @@ from .field_expiry import (
 VALKEY: Final = "valkey-9.1+"
 
 
-@instead_of(new_expiring, VALKEY)
-def new_hash(values: HashValue) -> ExpiringHash:
-    """A hash whose fields may expire, in place of another."""
-    return ValkeyHash.over(values)
-
+instead_of(new_expiring, VALKEY)(ValkeyHash.over)
 
 # Arguments
 
@@ -111,9 +108,7 @@ def time_in(session: Session, name: bytes, options: dict[bytes, bytes]) -> int |
     return None if unit is None else time(session, name, options[unit], unit)
 
 
-# Fields that go at once
-
-
+@instead_of(delete_fields, VALKEY)
 def expire_at_once(session: Session, key: bytes, values: HashValue, fields: Sequence[bytes]) -> None:
     """Removes existing fields whose new time is over, and tells so."""
     for field in fields:
@@ -122,8 +117,7 @@ def expire_at_once(session: Session, key: bytes, values: HashValue, fields: Sequ
     session.db.shrunk(key, values, "hexpired", len(fields))
 
 
-def goes_at_once(session: Session, when: int) -> bool:
-    return when <= session.engine.now.milliseconds and not session.engine.conditions.is_replica
+# Commands
 
 
 def expire(unit: bytes) -> Handler:
@@ -131,26 +125,13 @@ def expire(unit: bytes) -> Handler:
 
     def run(session: Session, args: list[bytes]) -> Reply:
         key, at = args[1], place_of_fields(args, 3)
-        conditions = read_conditions(args[3:at])
-        fields = counted(args, at)
+        conditions, fields = read_conditions(args[3:at]), counted(args, at)
         when = time(session, args[0].lower(), args[2], unit)
         values = live_fields(session.db, key)
-        if values is None:
-            return [NO_FIELD] * len(fields)
-        verdicts, done = set_deadlines(session, key, values, fields, when, conditions)
-        if done and goes_at_once(session, when):
-            expire_at_once(session, key, values, done)
-        elif done:
-            words = [b"%d" % when, *(word.upper() for word in args[3:at])]
-            session.also_propagate(as_fields, b"HPEXPIREAT", key, words, fields)
-            session.db.signal_modified(key, "hexpire", len(done))
-        return verdicts
+        words = [word.upper() for word in args[3:at]]
+        return apply_deadline(session, key, values, fields, when, conditions, words, tells_all=True)
 
     return run
-
-
-for name, unit in (("hexpire", b"EX"), ("hpexpire", b"PX"), ("hexpireat", b"EXAT"), ("hpexpireat", b"PXAT")):
-    in_versions(VALKEY, name)(expire(unit))
 
 
 def show_times(show: Callable[[Session, int], int]) -> Handler:
@@ -168,10 +149,17 @@ def rounded(milliseconds: int) -> int:
     return (milliseconds + 500) // 1000
 
 
-in_versions(VALKEY, "httl")(show_times(lambda session, when: rounded(left(session, when))))
-in_versions(VALKEY, "hpttl")(show_times(left))
-in_versions(VALKEY, "hexpiretime")(show_times(lambda _, when: rounded(when)))
-in_versions(VALKEY, "hpexpiretime")(show_times(lambda _, when: when))
+for name, run in (
+    ("hexpire", expire(b"EX")),
+    ("hpexpire", expire(b"PX")),
+    ("hexpireat", expire(b"EXAT")),
+    ("hpexpireat", expire(b"PXAT")),
+    ("httl", show_times(lambda session, when: rounded(left(session, when)))),
+    ("hpttl", show_times(left)),
+    ("hexpiretime", show_times(lambda _, when: rounded(when))),
+    ("hpexpiretime", show_times(lambda _, when: when)),
+):
+    in_versions(VALKEY, name)(run)
 
 
 @in_versions(VALKEY, "hpersist")
@@ -197,21 +185,7 @@ def hgetex(session: Session, args: list[bytes]) -> Reply:
     fields = counted(args, at)
     values = live_fields(session.db, key)
     when = time_in(session, b"hgetex", options)
-    if values is None:
-        return [None] * len(fields)
-    found: list[Reply] = [values.fields.get(field) for field in fields]
-    if when is not None:
-        _, done = set_deadlines(session, key, values, fields, when, set())
-        if done and goes_at_once(session, when):
-            expire_at_once(session, key, values, done)
-        elif done:
-            session.also_propagate(as_fields, b"HPEXPIREAT", key, [b"%d" % when], done)
-            session.db.signal_modified(key, "hexpire", len(done))
-    elif b"PERSIST" in options and isinstance(values, ExpiringHash):
-        if done := [field for field in fields if field in values.deadlines]:
-            session.also_propagate(as_fields, b"HPERSIST", key, [], done)
-        persist(session, key, values, fields)
-    return found
+    return get_fields(session, key, values, fields, when, persists=b"PERSIST" in options)
 
 
 @in_versions(VALKEY, "hsetex", keys=(Keys(1, "RW insert"),))
@@ -233,7 +207,7 @@ def hsetex(session: Session, args: list[bytes]) -> Reply:
         session.also_propagate(lambda: args)
         return 1
     session.db.announce(key, "hexpire")
-    if not goes_at_once(session, when):
+    if not is_over(session, when):
         session.also_propagate(lambda: [b"HSETEX", key, b"PXAT", b"%d" % when, *args[at:]])
         return 1
     changed = session.db.values[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final
 
 from ...clients.session import Session
@@ -97,7 +98,7 @@ def read_conditions(words: list[bytes]) -> set[bytes]:
     return conditions
 
 
-def holds(conditions: set[bytes], current: int | None, when: int) -> bool:
+def holds(conditions: Set[bytes], current: int | None, when: int) -> bool:
     """Whether all conditions hold; without a deadline, a key counts as expiring never."""
     verdicts = {
         b"NX": current is None,
