@@ -48,8 +48,7 @@ class ClusterNode(GroupedServer):
     @property
     def slots(self) -> list[int]:
         """The slots that it has; none for a replica."""
-        owners = self.membership.topology.owners
-        return [slot for slot, owner in enumerate(owners) if owner is self.member]
+        return [slot for slot, owner in enumerate(self.membership.owners) if owner is self.member]
 
     @property
     def membership(self) -> Membership:

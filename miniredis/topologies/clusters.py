@@ -109,9 +109,10 @@ class Cluster(ServerGroup[ClusterNode]):
         """
         slot = self.slot_of(key)
         owner = self._topology.owners[slot]
-        if owner is None:
+        node = None if owner is None else self._node(owner)
+        if node is None or slot in node.membership.unassigned:
             raise LookupError(f"no node has slot {slot}")
-        return self._node(owner)
+        return node
 
     def _node(self, member: Node) -> ClusterNode:
         return next(node for node in self.nodes if node.member is member)

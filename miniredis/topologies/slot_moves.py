@@ -62,7 +62,11 @@ class SlotMove:
             if not 0 <= slot < SLOTS:
                 raise ValueError(f"slots are numbers from 0 to {SLOTS - 1}, not {slot}")
             owner = self._topology.owners[slot]
-            if owner is None or owner.has_failed:
+            if (
+                owner is None
+                or owner.has_failed
+                or self._cluster._node(owner).membership.owner_of(slot) is None
+            ):
                 raise ValueError(f"slot {slot} has no node that is up")
             if owner is not self._to.member:
                 sources.setdefault(self._cluster._node(owner), set()).add(slot)

@@ -16,6 +16,7 @@ from ..scripts.script_flags import says_it_writes
 from . import cluster_errors
 from .slots import key_slot
 from .topology import Node, Topology
+from .view import ClusterView
 
 if TYPE_CHECKING:
     from ..clients.session import Session
@@ -36,7 +37,7 @@ IN_SCRIPTS: Final = {
 """How a script is told why a command cannot run here; otherwise the key is not local."""
 
 
-class Membership:
+class Membership(ClusterView):
     """A server that is a node of a cluster. At first it is the only one, and has all slots.
 
     Args:
@@ -49,6 +50,8 @@ class Membership:
         topology: all nodes, and whose the slots are.
         migrating: the slots that are on their way to another node, each with that node.
         importing: the slots that are on their way here, each with the node that has it.
+        unassigned: the slots that have no owner for this node alone (CLUSTER DELSLOTS). Of its own slots it
+            forgets them until CLUSTER ADDSLOTS; of others it hears again soon.
     """
 
     def __init__(self, engine: Engine, node: Node) -> None:
@@ -61,20 +64,9 @@ class Membership:
         self._served = node.primary or node  # the owner of the slots that this node served last
         self.migrating: dict[int, Node] = {}
         self.importing: dict[int, Node] = {}
+        self.unassigned: set[int] = set()
+        node.since = self.engine.now.milliseconds
         node.config, node.replication = self.engine.config, self.engine.replication
-
-    @property
-    def known(self) -> list[Node]:
-        """The nodes that this one knows, itself among them."""
-        return self.topology.known_to(self.node, self.engine.now.milliseconds)
-
-    def find(self, name: bytes) -> Node | None:
-        """The node of that name, if this one knows it."""
-        return next((node for node in self.known if node.name == name), None)
-
-    def replicas_of(self, primary: Node) -> list[Node]:
-        """The replicas of a node, as far as this one knows them."""
-        return [node for node in self.known if node.primary is primary]
 
     def reset(self, *, is_hard: bool) -> None:
         """The node forgets all others, and has no slots; a replica loses its data.
@@ -91,13 +83,6 @@ class Membership:
         self.topology.changed()
         self.align()
 
-    @property
-    def is_down(self) -> bool:
-        """Whether the cluster as a whole serves no keys."""
-        topology = self.topology
-        needs_all = self.engine.config["cluster-require-full-coverage"] == "yes"
-        return topology.lacks_majority or (topology.is_uncovered and needs_all)
-
     # Requests
 
     def redirection(self, session: Session, command: Command, args: list[bytes]) -> bytes | None:
@@ -112,13 +97,13 @@ class Membership:
         if not keys:
             return None
         slot = key_slot(keys[0])
-        owner = self.topology.owners[slot]
+        owner = self.owner_of(slot)
         if owner is None:
             return cluster_errors.SLOT_NOT_SERVED
         if any(key_slot(key) != slot for key in keys):
             return cluster_errors.CROSS_SLOT
         is_of_channel = requests[0][0].name in OF_SHARD_CHANNELS
-        if (self.topology.is_uncovered or self.topology.lacks_majority) and self.is_down:
+        if (self.is_uncovered or self.topology.lacks_majority) and self.is_down:
             reason = self._refusal_while_down(requests, is_of_channel=is_of_channel)
             if reason is not None:
                 return reason
@@ -228,6 +213,8 @@ class Membership:
                 upstream.follow(address)
             elif upstream.link.state is LinkState.CONNECT:
                 upstream.link.connect()  # it was down, perhaps
+        owners = self.topology.owners
+        self.unassigned = {slot for slot in self.unassigned if owners[slot] is self.node}
         self.redirect_blocked()
         self._end_subscriptions()
         self._served = primary or self.node
@@ -236,7 +223,7 @@ class Membership:
         """Clients hear that shard channels are elsewhere now."""
         publishing = self.engine.notifier.publishing
         for channel, sessions in tuple(publishing.listeners[SHARDS].items()):
-            if self.topology.owners[key_slot(channel)] not in {self.node, self._served}:
+            if self.owner_of(key_slot(channel)) not in {self.node, self._served}:
                 for session in tuple(sessions):
                     publishing.end(session, SHARDS, [channel])
 
@@ -267,7 +254,7 @@ class Membership:
         if self.is_down:
             return cluster_errors.CLUSTER_DOWN
         slot = key_slot(waiter.keys[0])
-        owner, session = self.topology.owners[slot], waiter.session
+        owner, session = self.owner_of(slot), waiter.session
         if owner is self.node or slot in self.importing:
             return None
         if owner is None:

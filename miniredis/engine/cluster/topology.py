@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ..config import Config
@@ -34,6 +33,7 @@ class Node:
         has_failed: the other nodes know that it is down.
         successor: who took its slots while it was down; None otherwise.
         replication: how far its data are; None if nobody knows.
+        since: when it became a node of this cluster, in milliseconds of the Unix epoch.
         forgotten_by: the nodes that were told to forget it (CLUSTER FORGET), each with the time in
             milliseconds until which it listens to nobody who knows this one.
     """
@@ -47,6 +47,7 @@ class Node:
         self.has_failed = False
         self.successor: Node | None = None
         self.replication: Replication | None = None
+        self.since = 0
         self.forgotten_by: dict[Node, int] = {}
 
     @property
@@ -158,18 +159,6 @@ class Topology:
         """The nodes that have slots."""
         owners = set(self.owners)
         return {owner for owner in owners if owner is not None}
-
-    def ranges(self) -> Iterator[tuple[int, int, Node | None]]:
-        """First slot, last slot and owner of each run of slots that one node has, in order."""
-        slot = 0
-        for owner, run in groupby(self.owners):
-            end = slot + len(list(run))
-            yield slot, end - 1, owner
-            slot = end
-
-    def ranges_of(self, node: Node) -> list[tuple[int, int]]:
-        """First and last slot of each run of slots that a node has."""
-        return [(start, end) for start, end, owner in self.ranges() if owner is node]
 
     def replicas_of(self, primary: Node) -> list[Node]:
         """The replicas of a node."""

@@ -235,6 +235,35 @@ CONVERSATIONS: Final = {
         0: CLUSTER SET-CONFIG-EPOCH -1
         0: CLUSTER SET-CONFIG-EPOCH 4
     """,
+    "slots without an owner for one node": """
+        0: CLUSTER DELSLOTS 5
+        0: CLUSTER DELSLOTS 5
+        0: CLUSTER SLOTS
+        0: CLUSTER NODES
+        0: CLUSTER INFO
+        0: GET {460}
+        0: GET {bar}
+        0: CLUSTER SETSLOT 5 MIGRATING $1
+        1: CLUSTER SLOTS
+        1: CLUSTER NODES
+        1: CLUSTER INFO
+        1: GET {460}
+        1: CLUSTER ADDSLOTS 5
+        3: CLUSTER SLOTS
+        3: READONLY
+        3: GET {460}
+        0: CLUSTER ADDSLOTS 5
+        0: GET {460}
+        0: CLUSTER SLOTS
+        0: CLUSTER DELSLOTSRANGE 100 5460
+        0: CLUSTER NODES
+        0: CLUSTER FLUSHSLOTS
+        0: CLUSTER NODES
+        0: CLUSTER INFO
+        1: CLUSTER SLOTS
+        0: CLUSTER ADDSLOTSRANGE 0 5460
+        0: CLUSTER NODES
+    """,
     "mistakes": """
         0: CLUSTER SETSLOT 1 MIGRATING x
         0: CLUSTER SETSLOT 6000 MIGRATING $1

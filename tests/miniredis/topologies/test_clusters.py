@@ -225,6 +225,34 @@ def test_a_move_to_a_node_that_has_died_keeps_the_keys(
     assert len(keys_of(first)) == 1
 
 
+def test_a_slot_that_its_node_gives_up_has_no_node(
+    cluster: miniredis.Cluster, client: redis.RedisCluster
+) -> None:
+    """The other nodes still know the owner, and one that was told to forget it hears of it again."""
+    owner, other, *_ = cluster.primaries
+    slot = cluster.slot_of("{bar}")
+    with owner.client() as at_owner, other.client() as at_other:
+        assert at_owner.cluster("delslots", slot)
+        with pytest.raises(LookupError, match="no node has slot 5061"):
+            cluster.node_of("{bar}")
+        with pytest.raises(ValueError, match="slot 5061 has no node"):
+            cluster.move_slots([slot], other)
+        with pytest.raises(redis.exceptions.ClusterDownError):
+            at_owner.get("{bar}")
+        assert slot not in owner.slots
+        assert at_other.cluster("delslots", slot)
+        until(lambda: error_of(at_other) is redis.exceptions.MovedError)
+        assert at_owner.cluster("addslots", slot)
+    assert client.set("{bar}", "v")
+    assert cluster.node_of("{bar}") is owner
+
+
+def error_of(client: redis.Redis) -> type[Exception]:
+    with pytest.raises(redis.exceptions.RedisError) as error:
+        client.get("{bar}")
+    return error.type
+
+
 def test_a_primary_without_slots_becomes_a_replica(
     cluster: miniredis.Cluster, client: redis.RedisCluster
 ) -> None:

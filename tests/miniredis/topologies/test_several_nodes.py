@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -55,6 +56,24 @@ def shards(nodes: Nodes, number: int) -> list[object]:
             node[3] = nodes.comparable(b"%d" % node[3])
             node[node.index(b"replication-offset") + 1] = 0
     return list(found)
+
+
+def test_links_are_told_as_by_real_nodes(ours: Nodes, real: Nodes) -> None:
+    """Two to each other node; real nodes tell them in any order."""
+    mine, theirs = (sorted(map(str, links(nodes))) for nodes in (ours, real))
+    assert mine == theirs
+
+
+def links(nodes: Nodes) -> Iterator[list[object]]:
+    reader = hiredis.Reader()
+    reader.feed(nodes.ask(0, "CLUSTER LINKS"))
+    for link in reader.gets():
+        told = dict(zip(link[::2], link[1::2], strict=True))
+        assert 0 <= time.time() * 1000 - told.pop(b"create-time") < 600_000
+        told.pop(b"send-buffer-allocated")
+        told.pop(b"send-buffer-used")
+        assert told.pop(b"events") in {b"r", b"rw"}
+        yield [[*link[::2]], nodes.comparable(told.pop(b"node")), told]
 
 
 @pytest.fixture(params=["miniredis", "redis-server"])

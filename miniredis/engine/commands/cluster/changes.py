@@ -58,7 +58,7 @@ def add_slots_range(session: Session, args: list[bytes]) -> Reply:
 
 @command("CLUSTER DELSLOTS", -3, OF_ADMINS, acl="", since="3.0.0", syntax="slot:integer...")
 def del_slots(session: Session, args: list[bytes]) -> Reply:
-    """Takes slots from their nodes, so that no node has them."""
+    """Makes this node forget who has these slots; if it does itself, it no longer serves them."""
     return change_slots(session, [read_slot(word) for word in args[2:]], adds=False)
 
 
@@ -67,7 +67,7 @@ def del_slots(session: Session, args: list[bytes]) -> Reply:
     syntax="start-slot_end-slot{start-slot:integer end-slot:integer}...",
 )  # fmt: skip
 def del_slots_range(session: Session, args: list[bytes]) -> Reply:
-    """Takes ranges of slots from their nodes, so that no node has them."""
+    """Makes this node forget who has ranges of slots; if it does itself, it no longer serves them."""
     return change_slots(session, in_ranges(args, b"delslotsrange"), adds=False)
 
 
@@ -87,15 +87,25 @@ def change_slots(session: Session, slots: list[int], *, adds: bool) -> Reply:
     cluster = of_cluster(session.engine)
     seen: set[int] = set()
     for slot in slots:
-        if (cluster.topology.owners[slot] is not None) == adds:
+        if (cluster.owner_of(slot) is not None) == adds:
             raise CommandError(cluster_errors.slot_taken(slot) if adds else cluster_errors.slot_free(slot))
         if slot in seen:
             raise CommandError(cluster_errors.slot_repeated(slot))
         seen.add(slot)
-    for slot in slots if adds else ():
-        cluster.importing.pop(slot, None)
-    cluster.topology.assign(slots, cluster.node if adds else None)
+    if adds:
+        for slot in slots:
+            cluster.importing.pop(slot, None)
+        cluster.unassigned -= seen
+        cluster.topology.assign(slots, cluster.node)
+    else:
+        unassign(cluster, seen)
     return OK
+
+
+def unassign(cluster: Membership, slots: set[int]) -> None:
+    """This node knows no owner of some slots any more; the others do."""
+    cluster.unassigned |= slots
+    cluster.topology.changed()
 
 
 @command("CLUSTER FLUSHSLOTS", 2, OF_ADMINS, acl="", since="3.0.0")
@@ -104,8 +114,7 @@ def flush_slots(session: Session, args: list[bytes]) -> Reply:
     cluster = of_cluster(session.engine)
     if session.db.values:
         raise CommandError(cluster_errors.FLUSHSLOTS_NEEDS_EMPTY)
-    owners = cluster.topology.owners
-    cluster.topology.assign([slot for slot in range(SLOTS) if owners[slot] is cluster.node], None)
+    unassign(cluster, {slot for slot, owner in enumerate(cluster.owners) if owner is cluster.node})
     return OK
 
 
@@ -130,13 +139,13 @@ def set_slot(session: Session, args: list[bytes]) -> Reply:
 
 
 def set_migrating(cluster: Membership, slot: int, name: bytes) -> None:
-    if cluster.topology.owners[slot] is not cluster.node:
+    if cluster.owner_of(slot) is not cluster.node:
         raise CommandError(cluster_errors.not_my_slot(slot))
     cluster.migrating[slot] = primary_named(cluster, name, cluster_errors.no_such_node)
 
 
 def set_importing(cluster: Membership, slot: int, name: bytes) -> None:
-    if cluster.topology.owners[slot] is cluster.node:
+    if cluster.owner_of(slot) is cluster.node:
         raise CommandError(cluster_errors.my_slot(slot))
     cluster.importing[slot] = primary_named(cluster, name, cluster_errors.no_such_node)
 
@@ -148,7 +157,7 @@ def set_stable(cluster: Membership, slot: int, _: bytes) -> None:
 
 def set_owner(cluster: Membership, slot: int, name: bytes) -> None:
     node, topology = primary_named(cluster, name, cluster_errors.unknown_node), cluster.topology
-    is_leaving = topology.owners[slot] is cluster.node and node is not cluster.node
+    is_leaving = cluster.owner_of(slot) is cluster.node and node is not cluster.node
     is_empty = not cluster.has_keys(slot)
     if is_leaving and not is_empty:
         raise CommandError(cluster_errors.slot_with_keys(slot))
@@ -156,6 +165,7 @@ def set_owner(cluster: Membership, slot: int, name: bytes) -> None:
         cluster.migrating.pop(slot, None)
     if node is cluster.node and cluster.importing.pop(slot, None) is not None:
         topology.bump(node)
+    cluster.unassigned.discard(slot)
     topology.assign([slot], node)
     if is_leaving and cluster.node not in topology.serving:
         cluster.become_replica(node)
@@ -214,7 +224,7 @@ def replicate(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(cluster_errors.REPLICATES_ITSELF)
     if node.primary is not None:
         raise CommandError(cluster_errors.REPLICATES_REPLICA)
-    if cluster.node.primary is None and (session.db.values or cluster.node in cluster.topology.serving):
+    if cluster.node.primary is None and (session.db.values or cluster.node in cluster.owners):
         raise CommandError(cluster_errors.REPLICATE_NEEDS_EMPTY)
     cluster.become_replica(node)
     return OK

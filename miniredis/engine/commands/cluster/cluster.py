@@ -81,18 +81,17 @@ def cluster_help(session: Session, args: list[bytes]) -> Reply:
 def cluster_info(session: Session, args: list[bytes]) -> Reply:
     """Returns the state of the cluster."""
     cluster = of_cluster(session.engine)
-    topology = cluster.topology
-    assigned = SLOTS - topology.owners.count(None)
-    failed = sum(topology.owners.count(node) for node in topology.serving if node.has_failed)
+    owners = [owner for owner in cluster.owners if owner is not None]
+    failed = sum(owner.has_failed for owner in owners)
     facts = {
         "cluster_state": "fail" if cluster.is_down else "ok",
-        "cluster_slots_assigned": assigned,
-        "cluster_slots_ok": assigned - failed,
+        "cluster_slots_assigned": len(owners),
+        "cluster_slots_ok": len(owners) - failed,
         "cluster_slots_pfail": 0,
         "cluster_slots_fail": failed,
         "cluster_known_nodes": len(cluster.known),
-        "cluster_size": len(topology.serving),
-        "cluster_current_epoch": topology.epoch,
+        "cluster_size": len(set(owners)),
+        "cluster_current_epoch": cluster.topology.epoch,
         "cluster_my_epoch": cluster.node.served_epoch,
         "cluster_stats_messages_sent": 0,
         "cluster_stats_messages_received": 0,
@@ -110,9 +109,23 @@ def cluster_keyslot(session: Session, args: list[bytes]) -> Reply:
 
 @command("CLUSTER LINKS", 2, "stale", acl="", tips=UNSTEADY, since="7.0.0")
 def cluster_links(session: Session, args: list[bytes]) -> Reply:
-    """Lists this node's connections to others: none."""
-    of_cluster(session.engine)
-    return []  # nodes share their process
+    """Lists this node's links to others: two to each, as on the bus of a redis-server."""
+    cluster = of_cluster(session.engine)
+    return [
+        Map(
+            {
+                b"direction": direction,
+                b"node": node.name,
+                b"create-time": max(node.since, cluster.node.since),
+                b"events": b"r",
+                b"send-buffer-allocated": 0,
+                b"send-buffer-used": 0,
+            }
+        )
+        for node in cluster.known
+        if node is not cluster.node and not node.has_failed
+        for direction in (b"to", b"from")
+    ]
 
 
 @command("CLUSTER MYID", 2, "stale", acl="", since="3.0.0")
@@ -149,8 +162,7 @@ def line_about(cluster: Membership, node: Node, now: int) -> bytes:
         b"disconnected" if node.has_failed else b"connected",
     )
     slots = [
-        b"%d" % start if start == end else b"%d-%d" % (start, end)
-        for start, end in cluster.topology.ranges_of(node)
+        b"%d" % start if start == end else b"%d-%d" % (start, end) for start, end in cluster.ranges_of(node)
     ]
     if is_self:
         slots += [b"[%d->-%b]" % (slot, other.name) for slot, other in sorted_by_slot(cluster.migrating)]
@@ -179,7 +191,7 @@ def cluster_shards(session: Session, args: list[bytes]) -> Reply:
     return [
         Map(
             {
-                b"slots": [slot for bounds in cluster.topology.ranges_of(node) for slot in bounds],
+                b"slots": [slot for bounds in cluster.ranges_of(node) for slot in bounds],
                 b"nodes": [facts_about(each) for each in (node, *cluster.replicas_of(node))],
             }
         )
@@ -220,7 +232,7 @@ def cluster_slots(session: Session, args: list[bytes]) -> Reply:
     cluster = of_cluster(session.engine)
     return [
         [start, end, *(place_of(node) for node in (owner, *readable(cluster.replicas_of(owner))))]
-        for start, end, owner in cluster.topology.ranges()
+        for start, end, owner in cluster.ranges()
         if owner is not None
     ]
 
