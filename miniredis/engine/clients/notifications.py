@@ -48,8 +48,12 @@ class Notifications:
             self._publishing.publish(b"__keyevent@%d__:%b" % (database, name), key, event)
 
 
-PUBLISHED_AS: Final = {"overdue": "expired"}
-"""Events that have another name for clients: Valkey says so of keys whose deadline is set to the past."""
+PUBLISHED_AS: Final = {"overdue": "expired", "emptied": "del"}
+"""Events that have another name for clients.
+
+Valkey says ``overdue`` of keys whose deadline is set to the past. A key is ``emptied`` by a SINTERSTORE that
+has found all of its sets: unlike for one that misses a set, Redis replies before it publishes the event.
+"""
 
 BEFORE_TRACKING: Final = frozenset("lpop rpop ltrim spop zrem zpopmin zpopmax xtrim expired hexpired".split())
 """The events that are published before the key is invalidated for tracking clients; others after it."""
@@ -75,7 +79,7 @@ LATE: Final = {
     "hincrby": "hincrby",
     "hincrbyfloat": "hincrbyfloat",
     "spop zpopmin zpopmax zmpop bzpopmin bzpopmax bzmpop": "del",
-    "sinterstore": "sinterstore",
+    "sinterstore": "sinterstore emptied",
     "sunionstore": "sunionstore del",
     "sdiffstore": "sdiffstore del",
     "zadd geoadd zincrby": "zadd zincr",
@@ -124,6 +128,18 @@ def after_reply(command: bytes, args: list[bytes]) -> frozenset[str]:
     if command == b"set" and any(word.upper() == b"GET" for word in args[3:]):
         command = b"set+get"
     return AFTER_REPLY.get(command, NONE)
+
+
+@instead_of(after_reply, "6.0")
+def after_reply_of_6_0(command: bytes, args: list[bytes]) -> frozenset[str]:
+    """The same, but that all it says of a set or sorted set that it has stored comes after the reply."""
+    return STORED_IN_6_0[command] if command in STORED_IN_6_0 else after_reply(command, args)
+
+
+STORED_IN_6_0: Final = {
+    **dict.fromkeys(b"sunionstore sdiffstore zunionstore zinterstore".split(), EVERYTHING),
+    b"sinterstore": frozenset(("sinterstore", "emptied", "")),
+}
 
 
 @instead_of(after_reply, "8.0")

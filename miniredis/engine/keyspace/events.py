@@ -10,7 +10,7 @@ from typing import Final
 __all__ = ["ALL", "CLASSES", "LETTERS", "shown"]
 
 NAMES: Final = {
-    "g": "del rename_from rename_to move_from move_to copy_to restore expire persist",
+    "g": "del emptied rename_from rename_to move_from move_to copy_to restore expire persist",
     "$": "set setrange incrby incrbyfloat append setbit pfadd",
     "l": "lpush rpush lpop rpop linsert lset lrem ltrim sortstore",
     "s": "sadd srem spop sinterstore sunionstore sdiffstore",

@@ -87,9 +87,15 @@ def timeout(place: int) -> Made:
     return lambda args: texts[args[place].startswith(b"-")]
 
 
-def if_integer(place: int, text: bytes, otherwise: bytes = errors.NOT_AN_INTEGER) -> Made:
-    """What is said of a word: one thing if it is an integer, another if it is not."""
-    return lambda args: otherwise if parse_integer(args[place]) is None else text
+def if_integer(place: int, text: bytes) -> Made:
+    """What is said of a word that is an integer."""
+    return lambda args: errors.NOT_AN_INTEGER if parse_integer(args[place]) is None else text
+
+
+def of_swapdb(args: list[bytes]) -> bytes:
+    """What is said of two indexes: the first that is no integer is refused; otherwise one is out of range."""
+    texts = zip((errors.FIRST_DB_INDEX, errors.SECOND_DB_INDEX), args[1:], strict=True)
+    return next((text for text, word in texts if parse_integer(word) is None), errors.DB_INDEX)
 
 
 def of_lpos(args: list[bytes]) -> bytes:
@@ -163,10 +169,7 @@ for versions, names, words in (
     ("6.0", "hello", {errors.PROTOCOL_NOT_AN_INTEGER: b"NOPROTO unsupported protocol version"}),
     ("6.0", "select", {INDEX[0]: b"ERR invalid DB index", INDEX[1]: errors.DB_INDEX}),
     ("6.0", "move", dict.fromkeys(INDEX, errors.INDEX_OUT_OF_RANGE)),
-    ("6.0", "swapdb", {
-        errors.FIRST_DB_INDEX: if_integer(1, errors.DB_INDEX, errors.FIRST_DB_INDEX),
-        errors.SECOND_DB_INDEX: if_integer(2, errors.DB_INDEX, errors.SECOND_DB_INDEX),
-    }),
+    ("6.0", "swapdb", {errors.FIRST_DB_INDEX: of_swapdb, errors.SECOND_DB_INDEX: of_swapdb}),
     ("6.0", "geoadd", {errors.SYNTAX: (
         errors.SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... "
     )}),

@@ -104,7 +104,9 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
     "a long field": (
         *(f"HINCRBY h {LONG} 5", "OBJECT ENCODING h", f"HINCRBYFLOAT i {LONG} 5", "OBJECT ENCODING i"),
         *(f"HSETNX h {LONG}x 5", "OBJECT ENCODING h", "HINCRBY h f 1", "OBJECT ENCODING h", "HINCRBY h f x"),
+        *("HSET j g x", f"HSETNX j g {LONG}", "OBJECT ENCODING j"),
     ),
+    "an index out of range": ("swapdb 2147483648 x", "swapdb x 2147483648", "swapdb 2147483648 0", "swapdb 0 99"),
     "what 6.0 takes for something else": (
         *("GEOADD a nx 0 0 a 0 0", "GEOADD a nx 0 0 a", "XADD s 1-1 a b", "XGROUP CREATE s g 0", "SET str 1"),
         *("xpending s g (1 - 1 c x", "xpending s g (1 - 1 c", "HINCRBYFLOAT str f inf", "HINCRBYFLOAT h f inf"),
@@ -264,6 +266,9 @@ def test_who_invalidates_own_keys_hears_of_it_before_or_after_the_reply(
 HELD: Final = "HELLO 3; SUBSCRIBE u; CLIENT REPLY OFF; PUBLISH u v; CLIENT REPLY ON"
 NUMBERS: Final = "b HELLO 3; b PSUBSCRIBE x* y*; HELLO 3; PSUBSCRIBE x*; PUBSUB NUMPAT"
 BROADCAST: Final = "HELLO 3; CLIENT TRACKING ON BCAST PREFIX a PREFIX ''; SET a b"
+STORED: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CLIENT TRACKING ON; EXISTS a;"
+EVENTS: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CONFIG SET notify-keyspace-events Eg; SUBSCRIBE __keyevent@0__:del;"
+DELETED: Final = b">3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:del\r\n$1\r\na\r\n"
 
 
 @pytest.mark.parametrize(("version", "requests", "heard"), [
@@ -273,6 +278,12 @@ BROADCAST: Final = "HELLO 3; CLIENT TRACKING ON BCAST PREFIX a PREFIX ''; SET a 
     ("6.2", NUMBERS, b":2\r\n"),
     ("6.0", BROADCAST, OK + 2 * CHANGED),
     ("6.2", BROADCAST, OK),
+    ("6.0", f"{STORED} SUNIONSTORE a s", b":1\r\n" + CHANGED),
+    ("6.0", f"{STORED} SINTERSTORE a s t", b":0\r\n" + CHANGED),
+    ("6.0", f"{STORED} SINTERSTORE a s none", CHANGED + b":0\r\n"),
+    ("6.0", f"{STORED} ZUNIONSTORE a 1 s", b":1\r\n" + CHANGED),
+    ("7.0", f"{EVENTS} SINTERSTORE a s t", b":0\r\n" + DELETED),
+    ("7.0", f"{EVENTS} SINTERSTORE a s none", DELETED + b":0\r\n"),
     ("6.2", "CLIENT TRACKING ON; OBJECT FREQ", (
         b"-ERR Unknown subcommand or wrong number of arguments for 'FREQ'. Try OBJECT HELP.\r\n"
     )),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command
+from ...declarations.registry import Keys, command, prepared_in
 from ...keyspace.keyspace import HASH, Database
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -94,6 +94,14 @@ def hsetnx(session: Session, args: list[bytes]) -> Reply:
     changed.put(field, value, session.engine.packing)
     keep(session.db, key, values, changed, "hset")
     return 1
+
+
+@prepared_in("6.0-6.2", "hsetnx")
+def unpacks_for_nothing(session: Session, args: list[bytes]) -> None:
+    """HSETNX unpacks a hash for a text that is too long, although it may not store it."""
+    values = session.db.lookup_write(args[1], HASH)
+    if values is not None and max(map(len, args[2:])) > session.engine.packing.hash_value:
+        values.is_packed = False
 
 
 # Reading

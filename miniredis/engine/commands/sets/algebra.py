@@ -70,7 +70,12 @@ def sinter(session: Session, args: list[bytes]) -> Reply:
 )
 def sinterstore(session: Session, args: list[bytes]) -> Reply:
     """Stores the intersection of sets; returns how many members it has."""
-    return store(session, args, intersected, "sinterstore")
+    sets = sources(session, args[2:])
+    values = intersected(sets, session.engine.packing)
+    if values or None in sets:
+        return session.db.store_or_delete(args[1], values, "sinterstore")
+    session.db.delete(args[1], "emptied")
+    return 0
 
 
 @command(
