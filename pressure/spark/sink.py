@@ -24,10 +24,10 @@ from pressure.connections.identity import released
 from pressure.connections.pool import HOLDS
 from pressure.errors import PressureError, QueueClosedError, QueueDoesNotExistError
 from pressure.spark.errors import NotDeliveredError, RowsGoneError, ServerRollbackError
-from pressure.spark.lua import ABANDON, DECIDE, END, MOVE
 from pressure.spark.options import Options
 from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer, is_outage
+from pressure.spark.sink_lua import ABANDON, DECIDE, END, MOVE
 
 #: The most values and bytes that one round trip stages.
 STAGED_TOGETHER: Final = 5000

@@ -7,7 +7,6 @@ server, so a query that is run again finds it unchanged.
 Rules:
     - One query reads a queue: the owner (``ownership``). Every change first compares the owner.
     - Rows that were claimed and not acknowledged belong to the stream, also under its next owner.
-    - Rows and the number of the first row are read in one transaction, so a slice never has wrong rows.
 """
 
 from __future__ import annotations
@@ -15,22 +14,20 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
-from pressure.errors import PressureError, QueueDoesNotExistError, QueueInUseError
-from pressure.protocol.commands import atomic
+from pressure.spark.claimed import State, gone_back, problem, read_claimed
 from pressure.spark.diverting import Diverted
 from pressure.spark.errors import RowsGoneError, ServerRollbackError
 from pressure.spark.lua import ACK, CHECKED, CLAIM, LEAVE, OPEN, PAUSE, RENUMBER, Step
 from pressure.spark.options import Options
-from pressure.spark.ownership import LOOK, Ownership, in_use
+from pressure.spark.ownership import LOOK, Ownership
 from pressure.spark.places import new_id
-from pressure.spark.rows import READ_TOGETHER, Pace, Rows, rows_of
+from pressure.spark.rows import READ_TOGETHER, Rows
 from pressure.spark.server import QueueServer
 from pressure.spark.sink import Sink
-from pressure.text import printable
 
 #: The most rows that one step claims, and about how many bytes; the server serves no other client meanwhile.
 CLAIMED_TOGETHER: Final = 5_000
@@ -40,27 +37,6 @@ ACKED_TOGETHER: Final = 50_000
 ACKED_BYTES: Final = 1 << 24
 #: The fewest rows of a slice.
 SLICE: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The state of a stream at one moment.
-
-    Attributes:
-        id: Identifies the stream among all streams of this queue.
-        first: The number of the first row that is not acknowledged.
-        claimed: The number of the next row that will be claimed.
-        renumbered: The row from which on rows were numbered anew after a rollback of the server; else 0.
-            There are no rows before it.
-        unchecked: The first row that was claimed before the query told a row that it knows; None if there is
-            none, or if it has told one meanwhile.
-    """
-
-    id: str
-    first: int
-    claimed: int
-    renumbered: int = 0
-    unchecked: int | None = None
 
 
 class Source:
@@ -102,7 +78,7 @@ class Source:
             self._server.pause(LOOK)
         if status != b"ok":
             self.release()
-            raise self._problem(status, rest[0])
+            raise problem(self._server, status, rest[0])
         self._state, self._checked = State(rest[0].decode(), *map(int, rest[1:])), False
         return self._state
 
@@ -113,38 +89,12 @@ class Source:
             reply = self._server.step(step, self._keys, self._me, *args)
         return reply
 
-    def _problem(self, status: bytes, detail: Any) -> PressureError:
-        """The error for a status."""
-        queue = self._server.places.keys
-        held = detail if isinstance(detail, bytes) else b""
-        who = printable(held) or "nobody"
-        if status == b"gone":
-            return QueueDoesNotExistError(f"queue {queue} does not exist; create it first")
-        if status == b"lost":
-            return in_use(self._server, held)
-        if status == b"busy":
-            return QueueInUseError(f"queue {queue}: the consumer role is held by {who}", "consumer")
-        if status == b"unknown":
-            return ServerRollbackError(
-                f"queue {queue}: the server does not know the stream any more: it has lost it, as after a "
-                "restart without its data; start with a new checkpoint"
-            )
-        if status == b"other":
-            return RowsGoneError(
-                f"queue {queue}: the checkpoint belongs to another stream, not to the one that the queue has "
-                "now; start with a new checkpoint"
-            )
-        return RowsGoneError(
-            f"queue {queue}: a repair or another consumer put the claimed rows back into the queue; start "
-            "with a new checkpoint"
-        )
-
     def check(self, id: str, row: int) -> None:  # noqa: A002, it is one
         """Raises RowsGoneError for an offset that is not of this stream, or whose rows were acknowledged."""
         self.compare(id, row)
         state = self.state
         if id != state.id:
-            raise self._problem(b"other", b"")
+            raise problem(self._server, b"other", b"")
         if state.renumbered <= row < state.first:
             raise RowsGoneError(
                 f"queue {self._server.places.keys}: the checkpoint begins at row {row}, but the rows "
@@ -166,28 +116,21 @@ class Source:
         elif state.unchecked is not None:  # else no round trip
             status, detail, *_ = self._step(CHECKED)
             if status != b"ok":
-                raise self._problem(status, detail)
+                raise problem(self._server, status, detail)
             self._state = replace(state, unchecked=None)
         self._checked = True
 
     def _go_on_at(self, row: int, known: int) -> None:
         """Go on after the server went back: it knows the rows before ``known``, and the query more."""
-        told, first = self._gone_back(row, known), self.state.first
+        told, first = gone_back(self._server, row, known), self.state.first
         again = f"those that it has from {first} on, the ones before {row} perhaps for the second time"
         if self.options.rollback != "resume":
             raise ServerRollbackError(f"{told}; onServerRollback=resume reads {again}")
         warnings.warn(f"{told}; the stream reads {again}", stacklevel=1)
         status, after = self._step(RENUMBER, row)[:2]
         if status != b"ok":
-            raise self._problem(status, after)
+            raise problem(self._server, status, after)
         self._state = replace(self.state, first=row, claimed=int(after), renumbered=row, unchecked=None)
-
-    def _gone_back(self, row: int, claimed: int) -> str:
-        return (
-            f"queue {self._server.places.keys}: the server has gone back, as after a power loss: Spark has "
-            f"seen the rows before {row}, and the server knows those before {claimed}; the rows {claimed} to "
-            f"{row - 1} are in the queue again, unless the server has lost them, too"
-        )
 
     def waiting(self) -> int:
         """How many rows in the queue could be claimed."""
@@ -223,7 +166,7 @@ class Source:
                     self._go_on_at(base, moved)
                 continue
             if status not in (b"ok", b"closed"):
-                raise self._problem(status, moved)
+                raise problem(self._server, status, moved)
             claimed, size = map(int, rest)
             self._state = replace(self.state, claimed=claimed)
             if not checked and self.state.unchecked is None:
@@ -258,9 +201,9 @@ class Source:
         while first < end:
             status, detail, *rest = self._step(ACK, id or stream, end, ACKED_TOGETHER, ACKED_BYTES)
             if status == b"back":
-                raise ServerRollbackError(self._gone_back(end, detail))
+                raise ServerRollbackError(gone_back(self._server, end, detail))
             if status != b"ok":
-                raise self._problem(status, detail)
+                raise problem(self._server, status, detail)
             first = int(rest[0])
         self._state = replace(self.state, first=first)
         diverted.forget(rows)
@@ -303,7 +246,7 @@ class Source:
         assert self.state
         status, left, *_ = self._step(LEAVE)
         if status != b"ok":
-            raise self._problem(status, left)
+            raise problem(self._server, status, left)
         self.release()
         return int(left)
 
@@ -328,39 +271,7 @@ class Source:
         Raises:
             RowsGoneError: The rows are gone.
         """
-        _, source, pending = self._keys
-        first, pace = state.first, Pace(self._noted())
-        while start < end:
-            after = pace.after(start, end)
-            look = (b"HMGET", source, b"id", b"first", b"claimed"), (b"LLEN", pending)
-            oldest = (b"LRANGE", pending, -(after - first), -(start - first) - 1)
-            (known, length, found) = self._server.ask(*atomic(*look, oldest))[-1]
-            now, claimed = int(known[1] or 0), int(known[2] or 0)
-            if known[0] != state.id.encode() or start < now:
-                raise self._problem(b"unknown" if known[0] is None else b"other", b"")
-            if after > claimed:
-                raise ServerRollbackError(self._gone_back(after, claimed))
-            if length != claimed - now:
-                raise self._problem(b"taken", b"")
-            if now != first:
-                first = now
-                continue
-            found.reverse()
-            pace.learn(found)
-            yield start, rows_of(self.options.kind, self.options.envelope, found)
-            start = after
-
-    def _noted(self) -> dict[int, tuple[int, int]]:
-        """The first row of each claim that is noted, the row after its last one, and its bytes."""
-        (found,) = self._server.ask((b"HGETALL", self._keys[1]))
-        fields = (name.split() for name in found[::2])
-        sizes = zip(fields, found[1::2], strict=True)
-        return {int(name[1]): _after_and_bytes(text) for name, text in sizes if name[0] == b"bytes"}
-
-
-def _after_and_bytes(text: bytes) -> tuple[int, int]:
-    after, _, size = text.partition(b" ")
-    return int(after), int(size)
+        yield from read_claimed(self._server, self._keys[1:], state, start, end)
 
 
 def slices(start: int, end: int, number: int) -> list[tuple[int, int]]:

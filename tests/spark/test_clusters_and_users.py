@@ -15,7 +15,7 @@ import redis
 from conformance.targets import Address
 from pressure import PressureError
 from pressure.protocol.lua import Script
-from pressure.spark import lua
+from pressure.spark import lua, sink_lua
 from pressure.spark.kinds import COMMON
 from pressure.spark.kinds import KINDS as FUNCTIONS
 from pressure.spark.lua import Step
@@ -189,10 +189,11 @@ def test_a_user_without_the_rights_for_keys_of_spark_is_refused(
 
 
 def test_the_rights_in_the_guide_are_those_of_the_commands_that_are_sent() -> None:
+    defined = [*vars(lua).values(), *vars(sink_lua).values()]
     scripts = [
         COMMON, *FUNCTIONS.values(),
-        *(each.text for each in vars(lua).values() if isinstance(each, Script)),
-        *(each.of("backup").text for each in vars(lua).values() if isinstance(each, Step)),
+        *(each.text for each in defined if isinstance(each, Script)),
+        *(each.of("backup").text for each in defined if isinstance(each, Step)),
     ]  # fmt: skip
     called = {
         name.decode().lower()

@@ -151,7 +151,7 @@ def test_a_batch_waits_for_enough_rows_or_for_the_longest_delay(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("pressure.spark.datasource.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("pressure.spark.streaming.time", SimpleNamespace(monotonic=lambda: now[0]))
     place.put(b"one", b"two")
     reader = source(place, minRowsPerBatch="3", maxBatchDelay="60").streamReader(schema())
 
@@ -219,7 +219,7 @@ def test_each_batch_of_a_writer_is_written_once(
 def test_an_older_spark_warns_of_options_that_end_a_query_before_the_queue_is_empty(
     embedded_server: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(datasource, "_ADMITS", False)
+    monkeypatch.setattr(datasource, "ADMITS", False)
     given = {"queue": "q", "url": embedded_server.url, "kind": "backup"}
     for option in ("rowsPerBatch", "maxBytesPerBatch", "minRowsPerBatch"):
         with pytest.warns(match=f"leave {option} out to drain the queue"):

@@ -16,7 +16,8 @@ from pressure import QueueDoesNotExistError, QueueInUseError
 from pressure.spark import RowsGoneError, ServerRollbackError, ownership
 from pressure.spark import rows as replies
 from pressure.spark import source as module
-from pressure.spark.source import Source, State, slices
+from pressure.spark.claimed import State
+from pressure.spark.source import Source, slices
 
 from .conftest import Place, each_of, some
 
