@@ -34,12 +34,6 @@ COMMON: Final = (
 local call = redis.call
 local queue, pending = KEYS[4], KEYS[3]
 
-local function turned(values)
-  local others, count = {}, #values
-  for at = 1, count do others[at] = values[count + 1 - at] end
-  return others
-end
-
 local function bytes_of(values)
   local size = 0
   for _, value in ipairs(values) do size = size + #value end
@@ -47,13 +41,11 @@ local function bytes_of(values)
 end
 
 local function oldest(from, count, budget)
-  local some, size = turned(call('LRANGE', from, -count, -1)), 0
-  for at, value in ipairs(some) do
-    size = size + #value
-    if size >= budget then
-      for later = #some, at + 1, -1 do some[later] = nil end
-      break
-    end
+  local values, some, size, number = call('LRANGE', from, -count, -1), {}, 0, 0
+  for at = #values, 1, -1 do
+    number, size = number + 1, size + #values[at]
+    some[number] = values[at]
+    if size >= budget then break end
   end
   return some, size
 end
