@@ -44,6 +44,7 @@ class Slice:
         end: The number after the last row.
         length: How many rows the copy has; 0 if the queue is not copied.
         slices: In how many slices the copy is read.
+        total: About how many bytes the queue has in all slices; None if the server does not say.
     """
 
     key: bytes
@@ -51,6 +52,7 @@ class Slice:
     end: int
     length: int
     slices: int = 1
+    total: int | None = None
 
 
 class Peek:
@@ -92,7 +94,9 @@ class Peek:
     def _slices(self, key: bytes, length: int, within: tuple[float, float], *, copied: bool) -> list[Slice]:
         first, last = int(min(within[0], length)), int(min(within[1], length))
         parts = slices(first, last, self.options.partitions) if first < last else []
-        return [Slice(key, start, end, length if copied else 0, len(parts)) for start, end in parts]
+        total = self._server.reply_to(b"MEMORY", b"USAGE", key, b"SAMPLES", b"0") if parts else None
+        known = total if isinstance(total, int) else None
+        return [Slice(key, start, end, length if copied else 0, len(parts), known) for start, end in parts]
 
     def read(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         """Yields the number of a row, and some thousand rows from there on.
@@ -112,7 +116,7 @@ class Peek:
             self._server.script(READ_OUT, keys, part.start, part.slices, READ)
 
     def _of_list(self, part: Slice) -> Iterator[tuple[int, Rows]]:
-        start, pace = part.start, Pace()
+        start, pace = part.start, Pace(total=part.total)
         while start < part.end:
             end = pace.after(start, part.end)
             look = (b"EXPIRE", part.key, KEPT) if part.length else (b"EXISTS", part.key)

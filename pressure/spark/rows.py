@@ -19,6 +19,8 @@ READ_BYTES: Final = 1 << 23
 #: How many rows the first reply has, and the most that one has, if their bytes are not known before.
 READ_FIRST: Final = 16
 UNKNOWN_TOGETHER: Final = 500
+#: If all rows together have no more bytes, a reply cannot have too many, and may have ``READ_TOGETHER``.
+TOTAL_BYTES: Final = 1 << 28
 
 
 class Pace:
@@ -28,11 +30,13 @@ class Pace:
 
     Args:
         known: The first row of each part whose bytes are known, the row after its last one, and its bytes.
+        total: About how many bytes all rows have, if that is known.
     """
 
-    def __init__(self, known: Mapping[int, tuple[int, int]] | None = None) -> None:
+    def __init__(self, known: Mapping[int, tuple[int, int]] | None = None, total: int | None = None) -> None:
         self._known = known or {}
         self._starts = sorted(self._known)
+        self._most = UNKNOWN_TOGETHER if total is None or total > TOTAL_BYTES else READ_TOGETHER
         self._rows = min(READ_FIRST, READ_TOGETHER)
 
     def after(self, start: int, end: int) -> int:
@@ -50,7 +54,7 @@ class Pace:
         """Note what the last reply had."""
         size = sum(map(len, values)) or 1
         fit = READ_BYTES * len(values) // size
-        self._rows = max(1, min(8 * self._rows, READ_TOGETHER, UNKNOWN_TOGETHER, fit))
+        self._rows = max(1, min(8 * self._rows, self._most, fit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,11 +98,24 @@ def test_a_reply_whose_bytes_are_not_known_has_few_rows_and_no_more_bytes_than_t
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replies, "UNKNOWN_TOGETHER", 50)
+    monkeypatch.setattr(replies, "TOTAL_BYTES", 0)  # as if the whole queue were large
     place.put(*([b"x"] * 300), *LARGE * 10)
     with Peek(place.options()) as peek:
         found = [len(rows) for part in peek.plan() for _, rows in peek.read(part)]
     assert found[:7] == [16, *[50] * 5, 50]
     assert max(found[7:]) < 10
+
+
+def test_a_reply_of_a_queue_that_is_small_as_a_whole_may_have_many_rows(
+    make: Callable[..., Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replies, "UNKNOWN_TOGETHER", 50)
+    place = make()
+    place.put(*([b"x"] * 1000))
+    for total, wanted in ((replies.TOTAL_BYTES, [16, 128, 856]), (100, [16, *[50] * 19, 34])):
+        monkeypatch.setattr(replies, "TOTAL_BYTES", total)
+        with Peek(place.options(partitions=1)) as peek:
+            assert [len(rows) for part in peek.plan() for _, rows in peek.read(part)] == wanted
 
 
 def commands_of_steps(raw: Any, act: Callable[[], object]) -> list[list[list[bytes]]]:

@@ -208,6 +208,6 @@ def test_the_rights_in_the_guide_are_those_of_the_commands_that_are_sent() -> No
     granted = {
         word[1:].partition("|")[0] for kind in ALL_KINDS for word in rules(kind) if word.startswith("+")
     }
-    apart = {"config", "memory", "object"}  # not needed, or of the command pressure
+    apart = {"config", "object"}  # not needed, or of the command pressure
     by_the_client = {"eval", "evalsha", "multi", "exec", "client", "time", "zrem", "xlen"}
     assert granted - by_the_client == (called | sent) - by_the_client - apart
