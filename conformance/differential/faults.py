@@ -19,11 +19,13 @@ class Fault(NamedTuple):
         words: in small letters; a request that has all of them, each as often, is meant.
         reason: what the real server does.
         in_transaction: only in a transaction.
+        least: only with so many words.
     """
 
     words: Counter[str]
     reason: str
     in_transaction: bool = False
+    least: int = 0
 
 
 def having(words: str, reason: str, *, in_transaction: bool = False) -> Fault:
@@ -43,6 +45,9 @@ OF_8: Final = (
     having("hello auth", "cuts the reply of EXEC short", in_transaction=True),
     having(f"restore {MOST}", BEYOND),
 )
+OF_VALKEY: Final = Fault(
+    Counter(("client", "pause")), "pauses all clients, also the one that would end it", least=5
+)
 OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
     "6.0": (
         *OF_6,
@@ -58,7 +63,8 @@ OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
         having("function flush async", "crashes some time later"),
         *OF_8,
     ),
-    "valkey-8.1": OF_8,
+    "valkey-8.1": (*OF_8, OF_VALKEY),
+    "valkey-9.1": (OF_VALKEY,),
 }
 
 
@@ -72,6 +78,6 @@ def has_fault(version: str, words: Sequence[str], *, in_transaction: bool) -> bo
     """
     said = Counter(word.lower() for word in words)
     return any(
-        fault.words <= said and (in_transaction or not fault.in_transaction)
+        fault.words <= said and len(words) >= fault.least and (in_transaction or not fault.in_transaction)
         for fault in OF_VERSIONS.get(version, ())
     )

@@ -227,6 +227,7 @@ STREAM_TWO_STRATEGIES = b"ERR syntax error, MAXLEN and MINID options at the same
 STREAM_NO_STRATEGY = b"ERR syntax error, XTRIM must be called with a trimming strategy"
 STREAM_LIMIT_ALONE = b"ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
 STREAM_LIMIT_EXACT = b"ERR syntax error, LIMIT cannot be used without the special ~ option"
+NO_LAST_ENTRY = b"ERR the stream last element ID is 0-0"
 STREAM_MAXLEN = b"ERR The MAXLEN argument must be >= 0."
 STREAM_LIMIT = b"ERR The LIMIT argument must be >= 0."
 RANGE_START = b"ERR invalid start ID for the interval"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ..commands.keys.scanning import LARGEST, read_cursor
+from ..commands.keys.scanning import read_cursor
 from ..declarations.registry import Handler, prepared_in, wrap_in_versions
 from ..keyspace.keyspace import TYPE_NAMES
 from ..numbers.numbers import parse_integer, read_integer
@@ -161,7 +161,7 @@ CURSOR_SINCE_7_4: Final = re.compile(rb"[ \t\n\v\f\r]*\+?([0-9]+)").fullmatch
 def with_cursor(_: Session, args: list[bytes], at: int) -> list[bytes]:
     """SCAN or one like it: since 7.4 a cursor is neither empty nor negative, and may begin with spaces."""
     match = CURSOR_SINCE_7_4(args[at])
-    if match is None or int(match[1]) > LARGEST:
+    if match is None:
         raise CommandError(CURSOR)
     return [*args[:at], match[1], *args[at + 1 :]]
 

@@ -144,10 +144,15 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("b> XREADGROUP GROUP g c BLOCK 0 STREAMS s >", "SET s x", "DEL s", "XGROUP CREATE s g 0 MKSTREAM"),
         *("XADD s 1-1 a b", "b<"),
     ),
+    "the last entry": (
+        *("XGROUP CREATE s g 0 MKSTREAM", "XREAD STREAMS s +", "XREAD STREAMS none s + +", "XADD s 1-1 a b"),
+        *("XREAD STREAMS s none + +", "XDEL s 1-1", "XREAD STREAMS s +", "SET x y", "XREAD STREAMS s x + +"),
+    ),
     "nothing to look at": ("LATENCY DOCTOR", "WAIT 0 0", "ROLE"),
     "options of scans": (
         *("ZADD z 1 m", "ZSCAN z 0 NOSCORES", "ZSCAN z 0 MATCH NOSCORES NOSCORES", "ZSCAN z 0 NOVALUES", "SADD s m"),
         *("SSCAN s 0 NOSCORES", "SSCAN s 0 NOVALUES", "HSET h f v", "HSCAN h 0 NOVALUES", "HSCAN h 0 NOSCORES"),
+        *(f"HSCAN h {'0' * 5000}", f"HSCAN h {'9' * 5000}", "HSCAN h 18446744073709551616"),
     ),
     "several patterns of SORT": (
         *("RPUSH l b a", "SORT l BY by BY *", "SORT l BY * BY by", "SADD s b a", "SORT s BY by BY * STORE d"),
@@ -302,6 +307,18 @@ def test_a_client_that_gets_pushes_hears_what_the_version_tells(
         engine.receive(speaker, encode(*words_of(request.removeprefix("b "))), NOW)
     engine.settle(NOW)
     assert client.take_output() == heard
+
+
+@pytest.mark.parametrize("place", ["$", "+"])
+@pytest.mark.parametrize("version", ["8.0", "valkey-8.1", "valkey-9.1"])
+def test_to_read_a_stream_that_there_is_not_misses_its_key_twice(version: str, place: str) -> None:
+    """As real servers of each do: once for the place, once for the entries."""
+    engine = miniredis.Engine(miniredis.Config(version=version), NOW)
+    client, listener = engine.connect(NOW), engine.connect(NOW)
+    engine.receive(client, encode("CONFIG", "SET", "notify-keyspace-events", "Em"), NOW)
+    engine.receive(listener, encode("SUBSCRIBE", "__keyevent@0__:keymiss"), NOW)
+    engine.receive(client, encode("XREAD", "BLOCK", "9", "STREAMS", "s", place), NOW)
+    assert listener.take_output().count(b"$7\r\nmessage\r\n") == 2
 
 
 NO_AUTH: Final = b"-NOAUTH Authentication required.\r\n"

@@ -126,9 +126,15 @@ def without_waiting(session: Session, args: list[bytes]) -> list[bytes]:
     keys, ids = places[: len(places) // 2], places[len(places) // 2 :]
     for place, key in enumerate(keys):
         if ids[place] == b"$":
-            stream = session.db.lookup_read(key, STREAM)
+            stream = seen_stream(session.db, key)
             ids[place] = id_text(0 if stream is None else stream.last)
     return [*words, b"STREAMS", *keys, *ids]
+
+
+def seen_stream(db: Database, key: bytes) -> Stream | None:
+    """The stream at a key, if there is one: this counts as no use of the key, nor as a miss."""
+    value = None if db.has_expired(key) else db.values.get(key)
+    return value if isinstance(value, Stream) else None
 
 
 def from_the_last(handler: Handler, place: Callable[[Stream], int]) -> Handler:
@@ -141,7 +147,7 @@ def from_the_last(handler: Handler, place: Callable[[Stream], int]) -> Handler:
         ids = args[-len(keys) :]
         for at, key in enumerate(keys):
             if ids[at] == b"+":
-                stream = session.db.lookup_read(key, STREAM)
+                stream = seen_stream(session.db, key)
                 ids[at] = id_text(place(stream)) if stream is not None else b"0"
         return handler(session, [*args[: -len(keys)], *ids])
 
@@ -157,8 +163,19 @@ def before_last_id(stream: Stream) -> int:
     return max(stream.last - 1, 0)
 
 
+def before_last_of_any(stream: Stream) -> int:
+    """The same in Valkey 8.1, where one must have been there."""
+    if not stream.last:
+        raise CommandError(errors.NO_LAST_ENTRY)
+    return before_last_id(stream)
+
+
 wrap_in_versions("7.2+", "xread", reads_again)
-for versions, place in (("7.4+", before_last), ("valkey-8.1+", before_last_id)):
+for versions, place in (
+    ("7.4+", before_last),
+    ("valkey-8.1", before_last_of_any),
+    ("valkey-9.1+", before_last_id),
+):
     wrap_in_versions(versions, "xread", partial(from_the_last, place=place))
 
 
