@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..declarations.registry import by_version
+from ..declarations.registry import by_version, chosen, instead_of
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
@@ -24,6 +24,7 @@ from .client_flags import (
 from .publishing import CHANNELS, PATTERNS, SHARDS
 
 if TYPE_CHECKING:
+    from ..declarations.registry import Command
     from .publishing import SubscriptionKind
     from .session import Session
     from .tracking import Tracker
@@ -92,6 +93,17 @@ def queued_commands(session: Session) -> bytes:
     return b"%d" % (-1 if session.transaction is None else len(session.transaction.queued))
 
 
+def last_command(session: Session) -> bytes:
+    named = chosen(session.engine.version, shown_name)
+    return named(session.last_command) if session.last_command else b"NULL"
+
+
+def shown_name(command: Command) -> bytes:
+    return command.name
+
+
+instead_of(shown_name, "6.0-6.2")(lambda command: command.name.partition(b"|")[0])
+
 POINTER: Final = 8
 """Bytes that each argument takes in a transaction in addition to its own."""
 
@@ -146,7 +158,7 @@ FIELDS: Final[dict[bytes, Callable[[Session], bytes]]] = {
     b"omem": lambda session: b"%d" % output_lengths(session)[1],
     b"tot-mem": lambda _: b"0",
     b"events": lambda _: b"r",
-    b"cmd": lambda session: session.last_command.name if session.last_command else b"NULL",
+    b"cmd": last_command,
     b"user": lambda session: b"(superuser)" if session.must_obey else session.user.name,
     b"redir": lambda session: b"%d" % redirection(session),
     b"resp": lambda session: b"%d" % session.resp,

@@ -154,6 +154,11 @@ function redis.acl_check_cmd(...)
     return verdict
 end
 
+local SINCE = {REDIS_VERSION = 0x070000, REDIS_VERSION_NUM = 0x070000, acl_check_cmd = 0x070000}
+for name, version in pairs(SINCE) do
+    if host.version_number < version then redis[name] = nil end
+end
+
 redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
 
 local WANTED_BY_SET_REPL = host.version_number < 0x070200 and "two arguments" or "one argument"
