@@ -2,8 +2,8 @@
 
 ``pressure pipeline`` copies a queue into another while numbered rows are put. Every row that was put has to come out
 once, and in the order in which it was put: in the target, or in the queue for rows that are not in the format. A server
-that is rolled back by a second takes with it what was put in that second. Rows that were in flight at that moment may be
-lost or come twice, and the pipeline has to say so.
+that is rolled back by a second takes with it what was put in that second. Other rows may then be lost or come twice only if
+the pipeline names them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{len(run.feed.put):,} rows were put, and perhaps {len(run.feed.unknown):,} more", flush=True)
     for title, counts in (("blows", run.blows), ("ends of the pipeline", run.pipeline.ends)):
         print(f"{title}: {', '.join(f'{count} of {what}' for what, count in sorted(counts.items()))}")
-    print(f"by rollbacks of the server: {run.by_rollbacks}")
+    for name, what in run.by_rollbacks.items():
+        print(f"by rollbacks of the server: {name}: {what}")
     print("\n".join(f"WRONG: {each}" for each in wrong) or "no row was lost, doubled or out of order")
     return 1 if wrong else 0
 

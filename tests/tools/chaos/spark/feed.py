@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from typing import Final
 
 from pressure import PressureError, Queue
 
-__all__ = ["Feed", "is_odd", "number_of"]
+__all__ = ["Feed", "is_odd"]
 
 #: The bytes of a large row; one row of so many is large, and one is not in the format.
 LARGE: Final = 1_000_000
@@ -23,10 +24,6 @@ def row(number: int) -> bytes:
     if is_odd(number):
         return b"\xff%d" % number
     return b"%d" % number + (b" " * LARGE if number % LARGE_ONES == 0 else b"")
-
-
-def number_of(value: bytes) -> int:
-    return int(value.lstrip(b"\xff"))
 
 
 class Feed(threading.Thread):
@@ -63,10 +60,11 @@ class Feed(threading.Thread):
         else:
             self.put += numbers
 
-    def forget(self, count: int) -> None:
-        """All but the first ``count`` rows that were put are in doubt: the server has gone back."""
-        self.unknown |= set(self.put[count:])
-        del self.put[count:]
+    def forget(self, count: int, kept: Collection[int]) -> None:
+        """The server has gone back: of the rows but the first ``count`` it has these. Others may be on their way in Spark."""
+        gone = {*self.put[count:]}.difference(kept)
+        self.unknown |= gone
+        self.put = [each for each in self.put if each not in gone]
 
     def stop(self) -> None:
         self._over.set()

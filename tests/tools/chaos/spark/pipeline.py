@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from .judge import Told
+
 __all__ = ["Pipeline"]
 
 
@@ -21,8 +23,7 @@ class Pipeline:
 
     Attributes:
         ends: how often it ended, by how.
-        rollbacks: what it said of a server that has gone back.
-        lost: the rows, by their numbers in the source, of the batches that it said the server has lost.
+        told: what it said of a server that has gone back.
     """
 
     def __init__(self, folder: Path, words: Sequence[str]) -> None:
@@ -30,11 +31,11 @@ class Pipeline:
         self._words = [
             sys.executable, "-m", "pressure", "pipeline", *words, "--checkpoint", str(folder / "checkpoint"),
             "--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1",
+            "--conf", "spark.sql.streaming.minBatchesToRetain=1000000",  # so that each batch that it names can be found
         ]  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
         self.ends: Counter[str] = Counter()
-        self.rollbacks: list[str] = []
-        self.lost: set[int] = set()
+        self.told = Told()
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
         """Starts it, after a look at how it ended before; after a rollback it is to go on nevertheless."""
@@ -58,9 +59,10 @@ class Pipeline:
         text = (self._folder / "said").read_text(errors="replace").strip()
         last = text.rpartition("\n")[2]
         self.ends[self._how(last)] += 1
-        self.rollbacks += (found := re.findall(r"the server has gone back.*", text))
-        for first, last_lost in re.findall(r"it has lost the batches (\d+) to (\d+)", " ".join(found)):
-            self.lost |= {*range(self._row_after(int(first) - 1), self._row_after(int(last_lost)))}
+        for first, last_lost in re.findall(r"it has lost the batches (\d+) to (\d+)", text):
+            self.told.lost |= {*range(self._row_after(int(first) - 1), self._row_after(int(last_lost)))}
+        seen = re.findall(r"seen the rows before (\d+), and the server knows those before (\d+)", text)
+        self.told.again |= {(int(row), int(end)) for row, end in seen}
         return self.process.returncode > 0 and "the server has gone back" in last
 
     def _how(self, last: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from conformance.targets import Address
 from miniredis.testing.real_servers import free_port
@@ -22,7 +22,8 @@ from pressure import Queue
 
 from ..front import Front
 from ..servers import Servers
-from .feed import Feed, is_odd, number_of
+from .feed import Feed, is_odd
+from .judge import Kept, wrong
 from .pipeline import Pipeline
 
 __all__ = ["Run"]
@@ -32,6 +33,12 @@ SOURCE, TARGET, ODD = "spark-source", "spark-target", "spark-odd"
 LASTS: Final = 15.0
 #: Seconds within which a pipeline has to move something, and has to drain the queue in the end.
 LIMIT: Final = 900.0
+#: The numbers of the rows in a list, a thousand from a place on, the oldest first. The rows themselves stay in the server.
+NUMBERS: Final = """
+local rows, found = redis.call('LRANGE', KEYS[1], -(ARGV[1] + 1000), -(ARGV[1] + 1)), {}
+for at = #rows, 1, -1 do found[#found + 1] = tonumber(string.match(rows[at], '%d+')) end
+return found
+"""
 
 
 class Run:
@@ -39,9 +46,8 @@ class Run:
 
     Attributes:
         blows: what was done, and how often.
-        in_doubt: the rows that were claimed and not acknowledged when the server went back to that moment. Spark's
-            checkpoint may be ahead of it: they may be lost or come twice, if the pipeline says so.
-        by_rollbacks: what became of rows because the server went back.
+        kept: what the server had after each time it went back.
+        by_rollbacks: what became of rows because of that, by queue.
     """
 
     def __init__(self, stack: ExitStack, rate: float, master: str, luck: Random) -> None:
@@ -61,8 +67,8 @@ class Run:
         stack.callback(self.pipeline.kill)
         self.feed = Feed(self.servers.address.url, SOURCE, rate)
         self.blows: Counter[str] = Counter()
-        self.in_doubt: set[int] = set()
-        self.by_rollbacks = ""
+        self.kept: list[Kept] = []
+        self.by_rollbacks: dict[str, str] = {}
 
     def moved(self) -> int:
         """How many rows have come out."""
@@ -112,38 +118,45 @@ class Run:
 
     def wrong(self) -> list[str]:
         """What does not hold."""
-        found, lost, doubled = [], 0, 0
+        found: list[str] = []
         for name, odd in ((TARGET, False), (ODD, True)):
-            numbers = self.numbers(name)
             wanted = {each for each in self.feed.put if is_odd(each) is odd}
-            counts = Counter(numbers)
-            for what, some in {
-                "lost": wanted - counts.keys() - self.in_doubt,
-                "doubled": {each for each, count in counts.items() if count > 1} - self.in_doubt,
-                "that nobody put": counts.keys() - wanted - self.feed.unknown,
-            }.items():
-                if some:
-                    found.append(f"{name}: {len(some)} rows {what}, such as {sorted(some)[:5]}")
-            if (firsts := [*dict.fromkeys(numbers)]) != sorted(firsts):
-                found.append(f"{name}: rows are not in order")
-            lost += len(wanted - counts.keys())
-            doubled += counts.total() - len(counts)
-        told = len(self.pipeline.lost)
-        self.by_rollbacks = (
-            f"{lost:,} rows lost, {told:,} said to be, {doubled:,} doubled, {len(self.in_doubt):,} in doubt"
-        )
-        if lost > told or (doubled and not self.pipeline.rollbacks):
-            found.append(f"not all was said that rollbacks did: {self.by_rollbacks}")
+            some, self.by_rollbacks[name] = wrong(
+                self.numbers(name), wanted, self.feed.unknown, self.kept, self.pipeline.told
+            )
+            found += [f"{name}: {each}" for each in some]
         return found
 
     def numbers(self, name: str) -> list[int]:
         """Those of the rows in a queue, the oldest first."""
+        return self._numbers(f"__pressure__:{name}")
+
+    def _numbers(self, key: str) -> list[int]:
         found: list[int] = []
-        while some := self.servers.master.ask(
-            "LRANGE", f"__pressure__:{name}", -len(found) - 100, -len(found) - 1
-        ):
-            found += [number_of(value) for value in reversed(some)]
+        while some := self._asked("EVAL", NUMBERS, 1, key, len(found)):
+            found += some
         return found
+
+    def _asked(self, *words: str | int) -> Any:
+        if (reply := self.servers.master.ask(*words)) is None:
+            raise TimeoutError(f"the server does not answer {words[0]}")
+        return reply
+
+    def look(self) -> Kept:
+        """What the server has while nobody changes anything."""
+        (first,) = self._asked("HMGET", f"__spark__:source:__pressure__:{SOURCE}", "first")
+        decided = (
+            f"__spark__:stage:{stage}:{marker.decode().split(':', 3)[3]}"
+            for marker in self._asked("KEYS", "__spark__:sink:*")
+            for stage in (self._asked("HMGET", marker.decode(), "lists")[0] or b"").decode().split()
+        )
+        out = [f"__pressure__:{TARGET}", f"__pressure__:{ODD}", *decided]
+        return Kept(
+            int(first or 0),
+            self.numbers(f"{SOURCE}:unacked"),
+            self.numbers(SOURCE),
+            frozenset(each for key in out for each in self._numbers(key)),
+        )
 
 
 def kill_driver(run: Run) -> None:
@@ -192,8 +205,8 @@ def roll_back(run: Run) -> None:
     run.front.hang_up()
     with run.feed.quiet:
         if run.servers.restart(noted):
-            run.feed.forget(put)
-            run.in_doubt |= set(run.numbers(f"{SOURCE}:unacked"))
+            run.kept.append(kept := run.look())
+            run.feed.forget(put, {*kept.claimed, *kept.queue, *kept.put})
             run.blows["of these, it went back"] += 1
     run.front.address = address
 
