@@ -51,6 +51,8 @@ OF_VALKEY: Final = Fault(
 OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
     "6.0": (
         *OF_6,
+        having(f"srandmember {-(2**63)}", "replies with so many members, until it has no memory"),
+        having(f"setrange {MOST}", "the sum of offset and length wraps: it crashes"),
         having(f"sort limit {MOST}", "the sum of offset and count wraps: it crashes"),
         *(having(f"{words} {MOST}", BEYOND) for words in ("set px", "psetex", "restore")),
         *(having(f"hincrbyfloat {number}", "leaves an empty hash") for number in INFINITE),

@@ -87,14 +87,20 @@ def without_partial_ids(_: Session, args: list[bytes]) -> list[bytes]:
 @prepared_in("6.0", "xadd")
 def with_lengths_only(_: Session, args: list[bytes]) -> list[bytes]:
     """XADD knows no option but MAXLEN; the last one counts."""
+    shown, at = with_last_length(args)
+    if at and at < len(args) and args[at].upper() in OPERANDS:
+        raise CommandError(errors.INVALID_STREAM_ID)
+    return shown
+
+
+def with_last_length(args: list[bytes]) -> tuple[list[bytes], int]:
+    """A request with the last MAXLEN only, and the place behind it; or the first wrong one, and 0."""
     at, option, is_right = 2, args[2:2], True
     while is_right and at < len(args) and args[at].upper() == b"MAXLEN":
         end = at + (3 if args[at + 1 : at + 2] in ([b"="], [b"~"]) else 2)
         option, at = args[at:end], end
-        is_right = (parse_integer(option[-1]) or 0) >= 0 and option[-1].isdigit()
-    if is_right and at < len(args) and args[at].upper() in OPERANDS:
-        raise CommandError(errors.INVALID_STREAM_ID)
-    return [*args[:2], *option, *args[at:]]
+        is_right = (number := parse_integer(option[-1])) is not None and number >= 0
+    return [*args[:2], *option, *args[at:]], at if is_right else 0
 
 
 def with_closed_bounds(_: Session, args: list[bytes], first: int, count_at: int = 0) -> None:
@@ -107,6 +113,7 @@ def with_closed_bounds(_: Session, args: list[bytes], first: int, count_at: int 
 prepared_in("6.0", "xrange xrevrange")(partial(with_closed_bounds, first=2))
 prepared_in("6.0", "xpending")(partial(with_closed_bounds, first=3, count_at=5))
 prepared_in("6.0", "xpending")(partial(at_most, most=7))
+prepared_in("6.0", "xtrim")(lambda _, args: with_last_length(args)[0])
 wrap_in_versions("6.0", "xtrim", partial(reply_if_missing, kind=STREAM, reply=0))
 
 
@@ -153,6 +160,7 @@ def with_early_bounds(_: Session, args: list[bytes], read: Callable[[bytes, byte
     read(args[2], args[3])
 
 
+prepared_in("6.0", "zrange zrevrange")(partial(at_most, most=5))
 for names, read in (
     ("zrange zrevrange", lambda *ranks: [read_integer(rank) for rank in ranks]),
     ("zrangebyscore", read_scores),

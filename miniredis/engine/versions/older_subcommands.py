@@ -38,6 +38,7 @@ NOT_IN_CAPITALS: Final = b"ERR unknown subcommand or wrong number of arguments"
 
 ARITIES: Final = {
     "command|getkeys client|caching": -3,
+    "acl|load acl|save": -2,
     "config|get": 3,
     "config|set": 4,
     "script|exists": -2,

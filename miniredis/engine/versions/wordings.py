@@ -173,6 +173,7 @@ for versions, names, words in (
     ("6.0", "geoadd", {errors.SYNTAX: (
         errors.SYNTAX + b". Try GEOADD key [x1] [y1] [name1] [x2] [y2] [name2] ... "
     )}),
+    ("6.0", "xtrim", {errors.STREAM_NO_STRATEGY: b"ERR XTRIM called without an option to trim the stream"}),
     ("6.0", "spop", {errors.NOT_POSITIVE: if_integer(2, errors.INDEX_OUT_OF_RANGE)}),
     # Since 7.2
     ("7.2+", "blpop brpop bzpopmin bzpopmax blmove brpoplpush", {errors.TIMEOUT_NEGATIVE: timeout(-1)}),

@@ -106,6 +106,12 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *(f"HSETNX h {LONG}x 5", "OBJECT ENCODING h", "HINCRBY h f 1", "OBJECT ENCODING h", "HINCRBY h f x"),
         *("HSET j g x", f"HSETNX j g {LONG}", "OBJECT ENCODING j"),
     ),
+    "words that come twice, or too many": (
+        *("XADD s 1-1 a b", "XTRIM s MAXLEN 1 MAXLEN ~ 2", "XTRIM s MAXLEN 1 MAXLEN x", "XTRIM s", "XADD s MAXLEN 00 LIMIT 1 5-* f x", "SCAN 0 TYPE ''"),
+        *("ACL LOAD x", "ACL SAVE x", "READWRITE", "STRALGO LCS STRINGS a b STRINGS a b"),
+        *("STRALGO LCS LEN STRINGS ab b x STRINGS a b", "STRALGO LCS KEYS k l STRINGS a b"),
+        *("STRALGO LCS MINMATCHLEN STRINGS STRINGS ab b IDX", "STRALGO LCS IDX STRINGS abc bc WITHMATCHLEN"),
+    ),
     "an index out of range": ("swapdb 2147483648 x", "swapdb x 2147483648", "swapdb 2147483648 0", "swapdb 0 99"),
     "what 6.0 takes for something else": (
         *("GEOADD a nx 0 0 a 0 0", "GEOADD a nx 0 0 a", "XADD s 1-1 a b", "XGROUP CREATE s g 0", "SET str 1"),
@@ -116,7 +122,8 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("LPOS a a COUNT 0 COUNT x", "LPOS a a MAXLEN 0 COUNT -1", "LPOS a a RANK -1 MAXLEN -1", "XADD s 1-1 a b"),
         *("XTRIM s MAXLEN = 2-1 LIMIT x", "XTRIM s MAXLEN = 2 LIMIT 1", "XPENDING s g IDLE 0 - -", "ZADD z 1 GT"),
         *("XADD s NOMKSTREAM 5-5 a LIMIT", "ZADD z NX GT 1", "ZADD z INCR LT 1 a 2 b", "GEOADD g 1 1 NX 2 2 CH"),
-        *("SET k v EX GET", "CLIENT KILL LADDR", "CLIENT KILL LADDR 5", "CLIENT LIST ID"),
+        *("ZRANGE z 0 x WITHSCORES WITHSCORES", "ZRANGE z 0 0 WITHSCORES WITHSCORES"),
+        *("ZREVRANGE z 0 0 WITHSCORES WITHSCORES", "SET k v EX GET", "CLIENT KILL LADDR", "CLIENT KILL LADDR 5", "CLIENT LIST ID"),
         *("CONFIG SET notify-keyspace-events Kd", "CONFIG SET notify-keyspace-events ''"),
     ),
     "sets of nothing": (

@@ -82,8 +82,8 @@ def readonly_anywhere(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@in_versions("valkey-8.1+", "readwrite")
+@in_versions("6.0-6.2 valkey-8.1+", "readwrite")
 def readwrite_anywhere(session: Session, args: list[bytes]) -> Reply:
-    """READWRITE, likewise."""
+    """READWRITE, which any server takes."""
     session.flags &= ~READS_REPLICA
     return OK

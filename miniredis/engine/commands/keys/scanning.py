@@ -27,7 +27,7 @@ class Options:
 
     pattern: bytes = b"*"
     count: int = 10
-    type_name: bytes = b""
+    type_name: bytes | None = None
 
 
 @command(
@@ -49,9 +49,9 @@ def scan(session: Session, args: list[bytes]) -> Reply:
     return [b"%d" % cursor, [key for key in keys if fits(key) and is_shown(db, key, options.type_name)]]
 
 
-def is_shown(db: Database, key: bytes, type_name: bytes) -> bool:
+def is_shown(db: Database, key: bytes, type_name: bytes | None) -> bool:
     """Whether a key has the requested type, if any, and has not expired."""
-    if type_name and db.type_name(key).lower() != type_name:
+    if type_name is not None and db.type_name(key).lower() != type_name:
         return False
     return not db.has_expired(key)
 

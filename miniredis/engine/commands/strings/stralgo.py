@@ -23,11 +23,13 @@ def stralgo(session: Session, args: list[bytes]) -> Reply:
     """Compares two strings: STRALGO LCS returns their longest common subsequence, or where it is."""
     if args[1].upper() != b"LCS":
         raise CommandError(errors.SYNTAX)
-    words, pair = list(args[2:]), None
-    for source in SOURCES:
-        at = next((at for at, word in enumerate(words[:-2]) if word.upper() == source), None)
-        if at is None:
+    words, pair, at = list(args[2:]), None, 0
+    while at < len(words):
+        source = words[at].upper()
+        if source not in SOURCES or at + 2 >= len(words):
+            at += 1 + (source == b"MINMATCHLEN")
             continue
+        read_options(words[:at])
         if pair is not None:
             raise CommandError(errors.STRALGO_SOURCES)
         pair = words[at + 1 : at + 3]
