@@ -20,7 +20,7 @@ class Target:
     """What is wanted of a row.
 
     Attributes:
-        bound: the last number that is good enough.
+        bound: the last number that is good enough; with 0, any is, and the row has no target.
         at_least: larger is better; otherwise smaller is.
         unit: of the bound, if it is one for miniredis's own value; empty if it is one for the ratio.
     """
@@ -34,6 +34,8 @@ class Target:
         return number >= self.bound if self.at_least else number <= self.bound
 
     def __str__(self) -> str:
+        if not self.bound:
+            return "none"
         return f"{'≥' if self.at_least else '≤'} {self.bound:g}{self.unit and f' {self.unit}'}"
 
 
