@@ -34,15 +34,16 @@ def having(words: str, reason: str, *, in_transaction: bool = False) -> Fault:
 
 MOST: Final = 2**63 - 1
 BEYOND: Final = "the deadline wraps below 0: the key does not expire, until a cycle of expiry deletes it"
-
+CRASHES: Final = "crashes some time later"
 INFINITE: Final = ("inf", "+inf", "-inf", "infinity")
 
 OF_6: Final = (
     having("client kill id 0", "closes the connections of all clients"),
     Fault(Counter(("error({err = 'my error'})",)), "the function that handles errors fails"),
 )
+OF_7_2: Final = having("hello auth", "cuts the reply of EXEC short", in_transaction=True)
 OF_8: Final = (
-    having("hello auth", "cuts the reply of EXEC short", in_transaction=True),
+    OF_7_2,
     having(f"restore {MOST}", BEYOND),
 )
 OF_VALKEY: Final = Fault(
@@ -61,10 +62,9 @@ OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
         *OF_6,
         having("client tracking bcast prefix prefix", "replies twice, an error and OK, if prefixes overlap"),
     ),
-    "8.0": (
-        having("function flush async", "crashes some time later"),
-        *OF_8,
-    ),
+    "7.2": (OF_7_2,),
+    "7.4": (having("function flush async", CRASHES), *OF_8),
+    "8.0": (having("function flush async", CRASHES), *OF_8),
     "valkey-8.1": (*OF_8, OF_VALKEY),
     "valkey-9.1": (OF_VALKEY,),
 }

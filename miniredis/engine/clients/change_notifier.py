@@ -6,9 +6,10 @@ changes of keys that clients watch, so that unused features cost nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..config.words import EventClasses
+from ..declarations.registry import by_version
 from .notifications import BEFORE_TRACKING, TRACKED_AS, Notifications
 from .publishing import Publishing
 from .tracking import Tracker, Tracking
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ChangeNotifier"]
 
-NONE: Final[frozenset[str]] = frozenset()
+NONE: Final[frozenset[Any]] = frozenset()
 POPS: Final = frozenset({"lpop", "rpop"})
-POPPED_UNNOTICED: Final = {b"blpop", b"brpop", b"blmove", b"brpoplpush"}
+popped_unnoticed: Final = by_version(
+    frozenset({b"blpop", b"brpop", b"blmove", b"brpoplpush"}), {"7.2+": NONE}
+)
 """Clients blocked in one of these cause no invalidation when they pop: the push did already."""
 
 
@@ -88,7 +91,8 @@ class ChangeNotifier:
         session = waiter.session
         if begins and session.last_command is not None:
             self.client = session
-            self._unnoticed = POPS if session.last_command.name in POPPED_UNNOTICED else NONE
+            unnoticed = popped_unnoticed(session.engine.version)
+            self._unnoticed = POPS if session.last_command.name in unnoticed else NONE
             session.begin_reply(session.last_command, waiter.args)
         else:
             self.client = None

@@ -81,4 +81,4 @@ def with_deleted_ids(handler: Handler) -> Handler:
     return run
 
 
-wrap_in_versions("8.0 valkey-8.1+", "xsetid", with_deleted_ids)
+wrap_in_versions("7.2+", "xsetid", with_deleted_ids)

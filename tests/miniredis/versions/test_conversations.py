@@ -1,7 +1,6 @@
-"""Conversations in which versions differ, as real servers of 6.0, 6.2, 7.0, 8.0, Valkey 8.1 and 9.1 answered them.
+"""Conversations in which versions differ, as real servers of each answered them.
 
-``python -m tests.miniredis.versions.test_conversations NAME=PATH...`` asks such servers anew; 7.2 and 7.4 are not among
-them.
+``python -m tests.miniredis.versions.test_conversations NAME=PATH...`` asks such servers anew.
 """
 
 from __future__ import annotations
@@ -277,6 +276,7 @@ def test_who_invalidates_own_keys_hears_of_it_before_or_after_the_reply(
 
 HELD: Final = "HELLO 3; SUBSCRIBE u; CLIENT REPLY OFF; PUBLISH u v; CLIENT REPLY ON"
 NUMBERS: Final = "b HELLO 3; b PSUBSCRIBE x* y*; HELLO 3; PSUBSCRIBE x*; PUBSUB NUMPAT"
+POPPED: Final = "HELLO 3; CLIENT TRACKING ON BCAST NOLOOP; BLPOP a 0; b LPUSH a v"
 BROADCAST: Final = "HELLO 3; CLIENT TRACKING ON BCAST PREFIX a PREFIX ''; SET a b"
 STORED: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CLIENT TRACKING ON; EXISTS a;"
 EVENTS: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CONFIG SET notify-keyspace-events Eg; SUBSCRIBE __keyevent@0__:del;"
@@ -296,6 +296,8 @@ DELETED: Final = b">3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:del\r\n$1\r\na\r
     ("6.0", f"{STORED} ZUNIONSTORE a 1 s", b":1\r\n" + CHANGED),
     ("7.0", f"{EVENTS} SINTERSTORE a s t", b":0\r\n" + DELETED),
     ("7.0", f"{EVENTS} SINTERSTORE a s none", DELETED + b":0\r\n"),
+    ("7.0", POPPED, b"*2\r\n$1\r\na\r\n$1\r\nv\r\n" + CHANGED),
+    ("7.2", POPPED, b"*2\r\n$1\r\na\r\n$1\r\nv\r\n"),
     ("6.2", "CLIENT TRACKING ON; OBJECT FREQ", (
         b"-ERR Unknown subcommand or wrong number of arguments for 'FREQ'. Try OBJECT HELP.\r\n"
     )),
@@ -375,8 +377,8 @@ def test_a_pause_of_writes_holds_no_exec_of_valkey_up_that_will_fail(
 
 
 def record(servers: list[str]) -> None:
-    """Asks real servers, each given as VERSION=PATH, and keeps what they say."""
-    recorded: dict[str, dict[str, list[str]]] = {}
+    """Asks real servers, each given as VERSION=PATH, and keeps what they say beside what others said."""
+    recorded = dict(RECORDED)
     for each in servers:
         version = each.partition("=")[0]
         recorded[version] = {name: [] for name in CONVERSATIONS}
@@ -394,7 +396,7 @@ def record(servers: list[str]) -> None:
                         client.send(*words_of(request))
                     heard = other if request == "b<" else client
                     recorded[version][name].append(heard.reply().decode("latin-1"))
-    FILE.write_text(json.dumps(recorded, indent=0) + "\n")
+    FILE.write_text(json.dumps(dict(sorted(recorded.items())), indent=0) + "\n")
 
 
 if __name__ == "__main__":

@@ -159,12 +159,12 @@ def before_last(stream: Stream) -> int:
 
 
 def before_last_id(stream: Stream) -> int:
-    """The same in Valkey, where the last entry may be gone."""
+    """The same in 7.4 and Valkey, where the last entry may be gone."""
     return max(stream.last - 1, 0)
 
 
 def before_last_of_any(stream: Stream) -> int:
-    """The same in Valkey 8.1, where one must have been there."""
+    """The same in 7.4 and Valkey 8.1, where one must have been there."""
     if not stream.last:
         raise CommandError(errors.NO_LAST_ENTRY)
     return before_last_id(stream)
@@ -172,8 +172,8 @@ def before_last_of_any(stream: Stream) -> int:
 
 wrap_in_versions("7.2+", "xread", reads_again)
 for versions, place in (
-    ("7.4+", before_last),
-    ("valkey-8.1", before_last_of_any),
+    ("7.4 valkey-8.1", before_last_of_any),
+    ("8.0", before_last),
     ("valkey-9.1+", before_last_id),
 ):
     wrap_in_versions(versions, "xread", partial(from_the_last, place=place))
