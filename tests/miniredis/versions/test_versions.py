@@ -225,7 +225,8 @@ def test_hello_and_info_name_the_version(version: str) -> None:
         info = client.info("server")
         assert info["redis_version"] == row.number
         assert info.get("valkey_version", "") == row.valkey
-        assert client.eval("return redis.REDIS_VERSION", 0) == row.number.encode()
+        told = row.number.encode() if row.has("7.0.0") else None
+        assert client.eval("return redis.REDIS_VERSION", 0) == told
         assert client.command_count() == len(client.execute_command("COMMAND"))
 
 

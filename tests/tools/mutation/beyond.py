@@ -71,7 +71,7 @@ BEYOND_FUNCTIONS: Final = {
     ("miniredis/engine/commands/server/memory.py", "memory_malloc_stats"): _PROCESS,
     ("miniredis/engine/commands/strings/hyperloglogs.py", "pfselftest"): _INTERNAL,
     ("miniredis/engine/commands/streams/info.py", "known_to_6"): _VERSION,
-    ("miniredis/engine/commands/streams/reading.py", "before_last"): _VERSION,
+    ("miniredis/engine/commands/streams/reading.py", "before_last_of_any"): _VERSION,
     ("miniredis/engine/commands/streams/reading.py", "from_the_last"): _VERSION,
 }
 """The same by file and function."""

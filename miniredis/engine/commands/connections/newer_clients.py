@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...clients.client_flags import NO_EVICT, NO_TOUCH, READS_REPLICA, REDIRECTS
 from ...clients.session import Session
-from ...declarations.registry import Handler, command, in_versions, variant, wrap_in_versions
+from ...declarations.registry import command, in_versions, prepared_in, variant
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
@@ -48,31 +48,17 @@ def client_import_source(session: Session, args: list[bytes]) -> Reply:
 variant("valkey-9.1+", "client|no-touch client|capa", flags="+allow_busy")
 
 
-def forgets_settings(handler: Handler) -> Handler:
-    """RESET, which also ends NO-EVICT and NO-TOUCH."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        session.flags &= ~(NO_EVICT | NO_TOUCH)
-        return handler(session, args)
-
-    return run
+@prepared_in("7.2+", "reset")
+def forgets_settings(session: Session, args: list[bytes]) -> None:
+    """RESET also ends NO-EVICT and NO-TOUCH."""
+    session.flags &= ~(NO_EVICT | NO_TOUCH)
 
 
-wrap_in_versions("7.2+", "reset", forgets_settings)
-
-
-def pauses_in_time(handler: Handler) -> Handler:
-    """CLIENT PAUSE, which refuses a time that is too late."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        if len(args) == 3 or args[3].upper() in {b"WRITE", b"ALL"}:
-            read_timeout(session, args[2])
-        return handler(session, args)
-
-    return run
-
-
-wrap_in_versions("7.2+", "client|pause", pauses_in_time)
+@prepared_in("7.2+", "client|pause")
+def pauses_in_time(session: Session, args: list[bytes]) -> None:
+    """CLIENT PAUSE refuses a time that is too late."""
+    if len(args) == 3 or args[3].upper() in {b"WRITE", b"ALL"}:
+        read_timeout(session, args[2])
 
 
 @in_versions("valkey-8.1+", "readonly")

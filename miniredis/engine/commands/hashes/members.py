@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Handler, Keys, command, in_versions, wrap_in_versions
+from ...declarations.registry import Handler, Keys, command, prepared_in, wrap_in_versions
 from ...keyspace.keyspace import HASH
 from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer
@@ -76,15 +76,14 @@ def hincrbyfloat(session: Session, args: list[bytes]) -> Reply:
     return result
 
 
-@in_versions("6.0", "hincrbyfloat")
-def hincrbyfloat_of_6_0(session: Session, args: list[bytes]) -> Reply:
-    """HINCRBYFLOAT, which takes infinity for a number that is too large for any sum."""
+@prepared_in("6.0", "hincrbyfloat")
+def with_infinity(session: Session, args: list[bytes]) -> None:
+    """HINCRBYFLOAT takes infinity for a number that is too large for any sum."""
     increment = LongDouble.parse(args[3])
-    if increment is None or not increment.is_infinite:
-        return hincrbyfloat(session, args)
-    values = session.db.lookup_write(args[1], HASH)
-    number = LongDouble.parse(b"0" if values is None else values.fields.get(args[2], b"0"))
-    raise CommandError(errors.HASH_NOT_A_FLOAT if number is None else errors.NOT_FINITE)
+    if increment is not None and increment.is_infinite:
+        values = session.db.lookup_write(args[1], HASH)
+        number = LongDouble.parse(b"0" if values is None else values.fields.get(args[2], b"0"))
+        raise CommandError(errors.HASH_NOT_A_FLOAT if number is None else errors.NOT_FINITE)
 
 
 def put_number(

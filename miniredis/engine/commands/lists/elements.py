@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, command, prepared_in
 from ...keyspace.keyspace import LIST, ListValue
 from ...numbers.numbers import MAX, MIN, as_c_int, parse_integer, read_integer, read_range
 from ...protocol import errors
@@ -101,13 +101,12 @@ def lpos(session: Session, args: list[bytes]) -> Reply:
     return found[0] if found else None
 
 
-@in_versions("7.2+", "lpos")
-def lpos_since_7_2(session: Session, args: list[bytes]) -> Reply:
-    """LPOS, which since 7.2 refuses the rank whose absolute value does not fit."""
+@prepared_in("7.2+", "lpos")
+def with_ranks_that_fit(session: Session, args: list[bytes]) -> None:
+    """LPOS refuses the rank whose absolute value does not fit."""
     for word, operand in zip(args[3::2], args[4::2], strict=False):
         if word.upper() == b"RANK" and parse_integer(operand) == MIN:
             raise CommandError(errors.outside(-MAX, MAX))
-    return lpos(session, args)
 
 
 def read_search(words: list[bytes]) -> Search:
@@ -169,12 +168,11 @@ def lset(session: Session, args: list[bytes]) -> Reply:
     return OK
 
 
-@in_versions("7.2+", "lset")
-def lset_at_c_int(session: Session, args: list[bytes]) -> Reply:
-    """LSET, which since 7.2 takes an index for its last 32 bits."""
+@prepared_in("7.2+", "lset")
+def at_c_int(session: Session, args: list[bytes]) -> list[bytes]:
+    """LSET takes an index for its last 32 bits."""
     index = parse_integer(args[2])
-    place = args[2] if index is None else b"%d" % as_c_int(index)
-    return lset(session, [*args[:2], place, args[3]])
+    return args if index is None else [*args[:2], b"%d" % as_c_int(index), args[3]]
 
 
 @command(

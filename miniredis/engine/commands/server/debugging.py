@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from ... import digests
 from ...clients.session import Session
 from ...config.kinds import read_memory
-from ...declarations.registry import command, in_versions
+from ...declarations.registry import command, prepared_in
 from ...numbers.numbers import MAX, leading_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -37,10 +37,10 @@ def debug(session: Session, args: list[bytes]) -> Reply:
     return part(session, args)
 
 
-@in_versions("valkey-8.1+", "debug")
-def debug_of_valkey(session: Session, args: list[bytes]) -> Reply:
-    """DEBUG, whose OBJECT takes a word behind the key, such as FAST."""
-    return debug(session, args[:3] if len(args) == 4 and args[1].upper() == b"OBJECT" else args)
+@prepared_in("valkey-8.1+", "debug")
+def with_any_depth(session: Session, args: list[bytes]) -> list[bytes]:
+    """DEBUG OBJECT takes a word behind the key, such as FAST."""
+    return args[:3] if len(args) == 4 and args[1].upper() == b"OBJECT" else args
 
 
 LEADING_FLOAT: Final = re.compile(

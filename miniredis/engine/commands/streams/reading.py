@@ -13,7 +13,15 @@ from itertools import islice
 from typing import Final, NoReturn
 
 from ...clients.session import Session
-from ...declarations.registry import Handler, KeywordKeys, chosen, command, instead_of, wrap_in_versions
+from ...declarations.registry import (
+    Handler,
+    KeywordKeys,
+    chosen,
+    command,
+    instead_of,
+    prepared_in,
+    wrap_in_versions,
+)
 from ...effects.propagation import claim, create_consumer, set_id
 from ...keyspace.keyspace import STREAM, Database
 from ...numbers.numbers import MAX, read_integer, read_milliseconds
@@ -137,46 +145,33 @@ def seen_stream(db: Database, key: bytes) -> Stream | None:
     return value if isinstance(value, Stream) else None
 
 
-def from_the_last(handler: Handler, place: Callable[[Stream], int]) -> Handler:
-    """XREAD, which since 7.4 takes ``+`` for the place before the last entry."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        if b"+" not in args:
-            return handler(session, args)
-        keys = read_options(session, args, OPTIONS_OF_XREAD).keys
-        ids = args[-len(keys) :]
-        for at, key in enumerate(keys):
-            if ids[at] == b"+":
-                stream = seen_stream(session.db, key)
-                ids[at] = id_text(place(stream)) if stream is not None else b"0"
-        return handler(session, [*args[: -len(keys)], *ids])
-
-    return run
-
-
-def before_last(stream: Stream) -> int:
-    return stream.top - 1 if stream.top else stream.last
-
-
-def before_last_id(stream: Stream) -> int:
-    """The same in 7.4 and Valkey, where the last entry may be gone."""
-    return max(stream.last - 1, 0)
+def from_the_last(session: Session, args: list[bytes], place: Callable[[Stream], int]) -> list[bytes]:
+    """XREAD takes ``+`` for the place before the last entry."""
+    if b"+" not in args:
+        return args
+    keys = read_options(session, args, OPTIONS_OF_XREAD).keys
+    ids = args[-len(keys) :]
+    for at, key in enumerate(keys):
+        if ids[at] == b"+":
+            stream = seen_stream(session.db, key)
+            ids[at] = id_text(place(stream)) if stream is not None else b"0"
+    return [*args[: -len(keys)], *ids]
 
 
 def before_last_of_any(stream: Stream) -> int:
-    """The same in 7.4 and Valkey 8.1, where one must have been there."""
+    """The place before the last entry in 7.4 and Valkey 8.1, where one must have been there."""
     if not stream.last:
         raise CommandError(errors.NO_LAST_ENTRY)
-    return before_last_id(stream)
+    return stream.last - 1
 
 
 wrap_in_versions("7.2+", "xread", reads_again)
 for versions, place in (
     ("7.4 valkey-8.1", before_last_of_any),
-    ("8.0", before_last),
-    ("valkey-9.1+", before_last_id),
+    ("8.0", lambda stream: stream.top - 1 if stream.top else stream.last),
+    ("valkey-9.1+", lambda stream: max(stream.last - 1, 0)),  # the last entry may be gone
 ):
-    wrap_in_versions(versions, "xread", partial(from_the_last, place=place))
+    prepared_in(versions, "xread")(partial(from_the_last, place=place))
 
 
 def read_place(text: bytes, stream: Stream | None) -> int:

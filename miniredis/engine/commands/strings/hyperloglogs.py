@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, command, prepared_in
 from ...keyspace.keyspace import STRING, StringValue
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -158,12 +158,11 @@ def pfdebug(session: Session, args: list[bytes]) -> Reply:
     return reply
 
 
-@in_versions("6.0-6.2", "pfdebug")
-def pfdebug_of_6(session: Session, args: list[bytes]) -> Reply:
-    """PFDEBUG, which counts its words once it knows the key and the subcommand."""
+@prepared_in("6.0-6.2", "pfdebug")
+def counts_words_late(session: Session, args: list[bytes]) -> None:
+    """PFDEBUG counts its words once it knows the key and the subcommand."""
     if len(args) > 3 and args[1].lower() in PARTS and checked(session.db.lookup_read(args[2], STRING)):
         raise CommandError(b"ERR Wrong number of arguments for the '%b' subcommand" % args[1])
-    return pfdebug(session, args)
 
 
 def all_registers(text: bytearray) -> Reply:

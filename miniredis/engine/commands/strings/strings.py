@@ -7,7 +7,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import absolute, event_of_past
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, command, prepared_in
 from ...keyspace.keyspace import STRING, Database, StringValue
 from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer
@@ -65,12 +65,11 @@ PLAIN_SET: Final = 3
 """The words of SET without options."""
 
 
-@in_versions("6.2", "set")
-def set_of_6_2(session: Session, args: list[bytes]) -> Reply:
-    """SET as in 6.2, where NX and GET exclude each other."""
+@prepared_in("6.2", "set")
+def gets_or_creates(session: Session, args: list[bytes]) -> None:
+    """SET takes NX or GET, not both."""
     if len(args) > PLAIN_SET and {b"NX", b"GET"} <= {word.upper() for word in args[PLAIN_SET:]}:
         raise CommandError(errors.SYNTAX)
-    return set_(session, args)
 
 
 def read_set_options(words: list[bytes]) -> SetOptions:

@@ -6,13 +6,13 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import UNITS, absolute, event_of_past
-from ...declarations.registry import CountedKeys, Keys, command, in_versions
+from ...declarations.registry import CountedKeys, Keys, command, in_versions, prepared_in
 from ...keyspace.keyspace import STRING
 from ...numbers.numbers import MAX, parse_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
-from .strings import PLAIN_SET, SetOptions, getex, read_getex_options, read_operand, read_set_options, set_
+from .strings import PLAIN_SET, SetOptions, read_getex_options, read_operand, read_set_options, set_
 
 MOST_KEYS: Final = (1 << 31) - 1
 
@@ -68,13 +68,12 @@ def without_comparison(words: list[bytes]) -> tuple[list[bytes], bytes | None]:
     return kept, wanted
 
 
-@in_versions("valkey-9.1+", "getex")
-def getex_after_checks(session: Session, args: list[bytes]) -> Reply:
-    """GETEX, which looks at the time before it looks at the key."""
+@prepared_in("valkey-9.1+", "getex")
+def checks_time_first(session: Session, args: list[bytes]) -> None:
+    """GETEX looks at the time before it looks at the key."""
     unit, amount = read_getex_options(args[2:])
     if unit in UNITS:
         absolute(session, b"getex", unit, amount)
-    return getex(session, args)
 
 
 @command(
