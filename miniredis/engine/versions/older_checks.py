@@ -42,6 +42,27 @@ def reply_if_missing(handler: Handler, kind: Any, reply: Reply) -> Handler:
     return run
 
 
+def reads_as_written(handler: Handler, when: Callable[[list[bytes]], bool] = bool) -> Handler:
+    """A command that looks keys up as if to write them, for some requests: a missing key is no miss."""
+
+    def run(session: Session, args: list[bytes]) -> Reply:
+        if not when(args):
+            return handler(session, args)
+        keyspace = session.db.keyspace
+        before = keyspace.hits, keyspace.misses, keyspace.tells_misses
+        keyspace.tells_misses = False
+        try:
+            return handler(session, args)
+        finally:
+            keyspace.hits, keyspace.misses, keyspace.tells_misses = before
+
+    return run
+
+
+STORES: Final = "sinterstore sunionstore sdiffstore zinterstore zunionstore zdiffstore copy"
+wrap_in_versions(OLD, STORES, reads_as_written)
+wrap_in_versions(OLD, "sort", partial(reads_as_written, when=lambda args: b"STORE" in map(bytes.upper, args)))
+wrap_in_versions(OLD, "pfcount", partial(reads_as_written, when=lambda args: len(args) == 2))
 prepared_in(OLD, "info")(partial(at_most, most=2))
 
 # Strings

@@ -280,6 +280,8 @@ POPPED: Final = "HELLO 3; CLIENT TRACKING ON BCAST NOLOOP; BLPOP a 0; b LPUSH a 
 BROADCAST: Final = "HELLO 3; CLIENT TRACKING ON BCAST PREFIX a PREFIX ''; SET a b"
 STORED: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CLIENT TRACKING ON; EXISTS a;"
 EVENTS: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CONFIG SET notify-keyspace-events Eg; SUBSCRIBE __keyevent@0__:del;"
+MISSES: Final = "HELLO 3; CONFIG SET notify-keyspace-events Em; SUBSCRIBE __keyevent@0__:keymiss;"
+MISSED: Final = b">3\r\n$7\r\nmessage\r\n$22\r\n__keyevent@0__:keymiss\r\n$1\r\ns\r\n"
 DELETED: Final = b">3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:del\r\n$1\r\na\r\n"
 
 
@@ -298,6 +300,11 @@ DELETED: Final = b">3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:del\r\n$1\r\na\r
     ("7.0", f"{EVENTS} SINTERSTORE a s none", DELETED + b":0\r\n"),
     ("7.0", POPPED, b"*2\r\n$1\r\na\r\n$1\r\nv\r\n" + CHANGED),
     ("7.2", POPPED, b"*2\r\n$1\r\na\r\n$1\r\nv\r\n"),
+    ("6.2", f"{MISSES} SUNIONSTORE a s", b":0\r\n"),
+    ("6.2", f"{MISSES} SORT s STORE a", b":0\r\n"),
+    ("6.2", f"{MISSES} PFCOUNT s", b":0\r\n"),
+    ("6.2", f"{MISSES} SUNION s", MISSED + b"~0\r\n"),
+    ("7.0", f"{MISSES} SUNIONSTORE a s", MISSED + b":0\r\n"),
     ("6.2", "CLIENT TRACKING ON; OBJECT FREQ", (
         b"-ERR Unknown subcommand or wrong number of arguments for 'FREQ'. Try OBJECT HELP.\r\n"
     )),
