@@ -42,9 +42,13 @@ OF_6: Final = (
     Fault(Counter(("error({err = 'my error'})",)), "the function that handles errors fails"),
 )
 OF_7_2: Final = having("hello auth", "cuts the reply of EXEC short", in_transaction=True)
+OVERLAPPING: Final = having(
+    "client tracking bcast prefix prefix", "replies twice, an error and OK, if prefixes overlap"
+)
 OF_8: Final = (
     OF_7_2,
-    having(f"restore {MOST}", BEYOND),
+    OVERLAPPING,
+    *(having(f"{name} {MOST}", BEYOND) for name in ("restore", "restore-asking")),
 )
 OF_VALKEY: Final = Fault(
     Counter(("client", "pause")), "pauses all clients, also the one that would end it", least=5
@@ -60,9 +64,10 @@ OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
     ),
     "6.2": (
         *OF_6,
-        having("client tracking bcast prefix prefix", "replies twice, an error and OK, if prefixes overlap"),
+        OVERLAPPING,
     ),
-    "7.2": (OF_7_2,),
+    "7.0": (OVERLAPPING,),
+    "7.2": (OF_7_2, OVERLAPPING),
     "7.4": (having("function flush async", CRASHES), *OF_8),
     "8.0": (having("function flush async", CRASHES), *OF_8),
     "valkey-8.1": (*OF_8, OF_VALKEY),

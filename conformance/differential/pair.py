@@ -174,7 +174,9 @@ class Pair:
         directives = {"enable-debug-command": "yes", **PACKING}
         self.engine = Engine(Config(directives, version=self.version), now(), environment=environment)
         self.engine.timers.active_expire = self._keys_may_end_unasked(steps)
-        self.watcher = self.engine.connect(now(), address="127.0.0.1:1")  # as the real server's ``control``
+        self.watcher = self.engine.connect(
+            now(), address="127.0.0.1:1", local_address="127.0.0.1:2"
+        )  # as the real server's ``control``
         self.walks = Walks()
         self._reset_real()
         offset = OFFSET.search(self.control.command("INFO", "replication"))

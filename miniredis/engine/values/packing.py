@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .stream_nodes import Limits
@@ -24,6 +24,7 @@ class Packing(NamedTuple):
         sorted_set_value: the most bytes of its members (``zset-max-listpack-value``).
         stream_node: when a node of a stream is full.
         foresees: whether a sorted set is unpacked at once for a request with more members than fit.
+        foresees_long: whether it is so, too, for a member that is too long.
         keeps_minus_zero: whether a packed sorted set keeps the sign of zero, as ziplists do.
     """
 
@@ -34,7 +35,14 @@ class Packing(NamedTuple):
     sorted_set_value: int = 64
     stream_node: Limits = Limits()
     foresees: bool = False
+    foresees_long: bool = False
     keeps_minus_zero: bool = False
+
+    def foresees_unpacking(self, members: Sequence[bytes]) -> bool:
+        """Whether a sorted set is unpacked before it gets these members, which would not fit all."""
+        if self.foresees and len(members) > self.sorted_set_entries:
+            return True
+        return self.foresees_long and any(len(member) > self.sorted_set_value for member in members)
 
     @classmethod
     def of(cls, integer: Callable[[str], int], version: Version) -> Packing:
@@ -47,5 +55,6 @@ class Packing(NamedTuple):
             integer("zset-max-listpack-value"),
             Limits(integer("stream-node-max-bytes"), integer("stream-node-max-entries")),
             version.has("7.2.0"),
+            version.has("valkey-8.1.0"),
             not version.has("7.0.0"),
         )

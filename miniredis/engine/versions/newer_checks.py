@@ -74,19 +74,23 @@ def checks_before_key(_: Session, args: list[bytes]) -> None:
         read_integer(args[4] if len(args) > 4 else b"-1")
 
 
-def counts_after_checks(_: Session, args: list[bytes], least: int) -> list[bytes]:
-    """BITCOUNT does the same; with a range it has at least so many words."""
+START, END, UNIT = 2, 3, 4
+
+
+def counts_after_checks(_: Session, args: list[bytes], least: int, order: tuple[int, ...]) -> list[bytes]:
+    """BITCOUNT does the same, in an order; with a range it has at least so many words."""
     if len(args) > 5 or 2 < len(args) < least:
         raise CommandError(SYNTAX)
-    for place in args[2:4]:
-        read_integer(place)
-    if len(args) == 5 and args[4].upper() not in {b"BIT", b"BYTE"}:
-        raise CommandError(SYNTAX)
+    for at in order:
+        if at != UNIT and at < len(args):
+            read_integer(args[at])
+        elif at < len(args) and args[at].upper() not in {b"BIT", b"BYTE"}:
+            raise CommandError(SYNTAX)
     return [*args, b"-1"] if len(args) == 3 else args
 
 
-prepared_in("7.4+", "bitcount")(partial(counts_after_checks, least=4))
-prepared_in("valkey-8.1+", "bitcount")(partial(counts_after_checks, least=3))
+prepared_in("7.4+", "bitcount")(partial(counts_after_checks, least=4, order=(START, END, UNIT)))
+prepared_in("valkey-8.1+", "bitcount")(partial(counts_after_checks, least=3, order=(START, UNIT, END)))
 
 # Numbers that are not decimal
 

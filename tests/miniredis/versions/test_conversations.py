@@ -71,6 +71,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
     "encodings": (
         *("RPUSH l a", "OBJECT ENCODING l", f"RPUSH l {'x' * 8200}", "OBJECT ENCODING l", "SADD s a b c"),
         *("OBJECT ENCODING s", "SADD n 1 2", "OBJECT ENCODING n", f"SADD s {LONG}", "OBJECT ENCODING s"),
+        *(f"ZADD y -0 a 0 {LONG}", "ZSCORE y a", "ZADD x 1 a", f"ZADD x XX 1 {LONG}", "OBJECT ENCODING x"),
         *("ZADD z -0 a", "ZSCORE z a", "bitpos none 1 0 -2 BYTE", "bitpos none 2 0 -2 BIT", "bitcount none 1"),
     ),
     "a time that is too far": (
@@ -89,7 +90,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "more words than 6.x reads": (
         *("PFADD h x", "PFDEBUG DECODE h c", "PFDEBUG DECODE none c", "PFDEBUG foo h c", "INFO a b", "LPUSH l 1"),
-        *("XGROUP create l g 0 ENTRIESREAD", "SET b 5", "BITCOUNT b x 0 y", "BITCOUNT none x 0 y", "BITPOS b 1 0 x y"),
+        *("XGROUP create l g 0 ENTRIESREAD", "SET b 5", "BITCOUNT b x 0 y", "BITCOUNT none x 0 y", "BITCOUNT none 0 x y", "BITPOS b 1 0 x y"),
         *("BITPOS b 1 x 1 y", "BITPOS b 1 x 1 y z", "BITPOS b 1 0 x", "XINFO nosuch", "XINFO stream"),
         *("XGROUP CREATE s g 0 MKSTREAM", "XINFO nosuch s", "XINFO stream s FULL COUNT", "XSETID none -", "XSETID l -"),
         *("xautoclaim s g c 0 - COUNT 576460752303423487", "CLIENT KILL ID x", "CLIENT KILL ID 99999999"),
@@ -323,6 +324,22 @@ def test_a_client_that_gets_pushes_hears_what_the_version_tells(
         engine.receive(speaker, encode(*words_of(request.removeprefix("b "))), NOW)
     engine.settle(NOW)
     assert client.take_output() == heard
+
+
+@pytest.mark.parametrize(("version", "heard"), [("7.0", 0), ("8.0", 1), ("valkey-8.1", 1), ("valkey-9.1", 1)])
+def test_since_7_2_a_push_that_serves_a_waiter_invalidates_the_key_once_more(
+    version: str, heard: int
+) -> None:
+    """As real servers of each did: the one who pushes hears of the pop, though not of its own push."""
+    engine = miniredis.Engine(miniredis.Config(version=version), NOW)
+    client, waiter = engine.connect(NOW), engine.connect(NOW)
+    for who, request in (
+        *((client, words) for words in ("HELLO 3", "CLIENT TRACKING ON BCAST NOLOOP")),
+        *((waiter, "BLPOP l 0"), (client, "LPUSH l x")),
+    ):
+        engine.receive(who, encode(*request.split()), NOW)
+    engine.settle(NOW)
+    assert client.take_output().count(b"invalidate") == heard
 
 
 @pytest.mark.parametrize("place", ["$", "+"])

@@ -110,7 +110,7 @@ def put(
             return counts
         values = SortedSet()
     packing = session.engine.packing
-    if packing.foresees and len(members) > packing.sorted_set_entries:
+    if packing.foresees_unpacking(members):
         values.is_packed = False
     for member, score in zip(members, scores, strict=True):
         put_one(values, member, score, options, packing, counts)
