@@ -142,8 +142,8 @@ STORED_IN_6_0: Final = {
 }
 
 
-@instead_of(after_reply, "8.0")
-def after_reply_of_8_0(command: bytes, args: list[bytes]) -> frozenset[str]:
+@instead_of(after_reply, "7.4-8.0")
+def after_reply_of_7_4(command: bytes, args: list[bytes]) -> frozenset[str]:
     """The same as since 7.2, but that it replies to FLUSHALL and FLUSHDB at the end of all."""
     flushes = command in {b"flushall", b"flushdb"} and args[-1].upper() != b"ASYNC"
     return NONE if flushes else all_after_reply(command, args)

@@ -23,7 +23,7 @@ class Packing(NamedTuple):
         sorted_set_entries: the most members of a packed sorted set (``zset-max-listpack-entries``).
         sorted_set_value: the most bytes of its members (``zset-max-listpack-value``).
         stream_node: when a node of a stream is full.
-        foresees: whether a sorted set is unpacked at once for a request with more members than fit.
+        foresees: whether a set or sorted set is unpacked at once for a request with more members than fit.
         foresees_long: whether it is so, too, for a member that is too long.
         keeps_minus_zero: whether a packed sorted set keeps the sign of zero, as ziplists do.
     """

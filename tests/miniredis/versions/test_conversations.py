@@ -74,6 +74,10 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *(f"ZADD y -0 a 0 {LONG}", "ZSCORE y a", "ZADD x 1 a", f"ZADD x XX 1 {LONG}", "OBJECT ENCODING x"),
         *("ZADD z -0 a", "ZSCORE z a", "bitpos none 1 0 -2 BYTE", "bitpos none 2 0 -2 BIT", "bitcount none 1"),
     ),
+    "a set of as many members as were given": (
+        *("CONFIG SET set-max-intset-entries 3", "SADD a 1 1 1 0", "SORT a BY * ALPHA", "SMEMBERS a"),
+        "CONFIG SET set-max-intset-entries 512",
+    ),
     "a time that is too far": (
         *("SET k v", f"RESTORE k 9223372036854775807 {'{payload}'} REPLACE", "APPEND k x"),
     ),
@@ -253,6 +257,8 @@ OK: Final = b"+OK\r\n"
     ("6.2", "SET a c", OK + CHANGED),
     ("6.0", "FLUSHALL", FLUSHED + OK),
     ("7.0", "FLUSHALL", OK + FLUSHED),
+    ("7.2", "FLUSHALL", OK + FLUSHED),
+    ("7.4", "FLUSHALL", FLUSHED + OK),
     ("8.0", "FLUSHALL", FLUSHED + OK),
     ("8.0", "FLUSHDB SYNC", FLUSHED + OK),
     ("8.0", "FLUSHALL ASYNC", OK + FLUSHED),

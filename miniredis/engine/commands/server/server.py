@@ -78,7 +78,7 @@ def invalidate_before_reply(handler: Handler) -> Handler:
     return run
 
 
-wrap_in_versions("8.0", "flushdb flushall", invalidate_before_reply)
+wrap_in_versions("7.4-8.0", "flushdb flushall", invalidate_before_reply)
 
 
 def flush(session: Session, args: list[bytes], database: Database | None) -> Reply:

@@ -40,6 +40,8 @@ def sadd(session: Session, args: list[bytes]) -> Reply:
     db, key, packing = session.db, args[1], session.engine.packing
     values = db.lookup_write(key, SET)
     changed = SetValue() if values is None else values
+    if packing.foresees and len(args) - 2 > packing.set_integers:
+        changed.is_packed = False
     added = 0
     for member in args[2:]:
         added += changed.add(member, packing)
