@@ -29,8 +29,8 @@ from pressure.spark.places import new_id
 from pressure.spark.server import QueueServer, is_outage
 from pressure.spark.sink_lua import ABANDON, DECIDE, END, MOVE
 
-#: The most values and bytes that one round trip stages.
-STAGED_TOGETHER: Final = 5000
+#: The most values and bytes that one round trip stages; 5,000 small values took a quarter more CPU time.
+STAGED_TOGETHER: Final = 2000
 STAGED_BYTES: Final = 1 << 20
 #: The most rows that one step moves, and about how many bytes; the server serves no other client meanwhile.
 MOVED_TOGETHER: Final = 5000
