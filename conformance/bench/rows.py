@@ -13,6 +13,7 @@ from itertools import product
 from operator import attrgetter
 from typing import Final
 
+from .ceilings import made_up
 from .durable import ELEMENTS, Cost, loading, replaying, saving
 from .durable_queues import CLIENTS, QUEUES, beside_durable
 from .enqueuing import PEERS, beside
@@ -373,6 +374,10 @@ def spark_rows() -> Iterator[Row]:
             "rows/s", f"redis-py: {JOBS[name].reference}", Target(SPARK_TARGETS[name] if aimed else 0.0),
             beside_redis_py(name, server, count),
         )  # fmt: skip
+    yield Row(
+        "spark-made-up", "spark", "read of 1,000,000 rows that a source in Python makes up", "rows/s",
+        f"redis-py: {JOBS['read'].reference}", Target(0.0), made_up(1_000_000),
+    )  # fmt: skip
     yield Row(
         "spark-json", "spark", "read JSON of 100 bytes, 1,000,000 rows, redis-server", "rows/s",
         "the same as bytes", Target(0.5), json_beside_bytes(1_000_000),
