@@ -37,6 +37,13 @@ EPOCH_IS_SET = b"ERR Node config epoch is already non-zero"
 EPOCH_NEEDS_SOLITUDE = (
     b"ERR The user can assign a config epoch only when the node does not know any other node."
 )
+INVALID_CURSOR = b"ERR Invalid cursor"
+CURSOR_OF_OTHER_SLOT = b"ERR Cursor slot mismatch with SLOT argument"
+SLOT_TWICE = b"ERR SLOT option can only be specified once"
+SORT_METRIC = b"ERR Unrecognized sort metric for ORDERBY."
+SLOT_LIMIT = b"ERR Limit has to lie in between 1 and 16384 (maximum number of slots)."
+FILTER_TWICE = b"ERR Multiple filters of the same type are disallowed."
+NO_MIGRATIONS = b"ERR No migrations ongoing"
 FLUSHSLOTS_NEEDS_EMPTY = b"ERR DB must be empty to perform CLUSTER FLUSHSLOTS."
 
 REDIRECTIONS = (b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CROSSSLOT ", b"CLUSTERDOWN ")

@@ -33,6 +33,7 @@ class Node:
         has_failed: the other nodes know that it is down.
         successor: who took its slots while it was down; None otherwise.
         replication: how far its data are; None if nobody knows.
+        shard: the name of its shard as long as it is a primary.
         since: when it became a node of this cluster, in milliseconds of the Unix epoch.
         forgotten_by: the nodes that were told to forget it (CLUSTER FORGET), each with the time in
             milliseconds until which it listens to nobody who knows this one.
@@ -47,6 +48,7 @@ class Node:
         self.has_failed = False
         self.successor: Node | None = None
         self.replication: Replication | None = None
+        self.shard = name[::-1]
         self.since = 0
         self.forgotten_by: dict[Node, int] = {}
 
@@ -69,6 +71,11 @@ class Node:
     def served_epoch(self) -> int:
         """The epoch of the slots that it serves; a replica serves those of its primary."""
         return (self.primary or self).epoch
+
+    @property
+    def shard_id(self) -> bytes:
+        """The name of its shard; a replica is in that of its primary."""
+        return (self.primary or self).shard
 
     @property
     def offset(self) -> int:
@@ -229,7 +236,7 @@ class Topology:
         """
         former = replica.primary
         assert former is not None
-        replica.primary = None
+        replica.primary, replica.shard = None, former.shard
         self.follow(former, replica)
         if former.has_failed:
             former.primary, former.successor = None, replica

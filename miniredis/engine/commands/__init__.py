@@ -78,6 +78,9 @@ WHEN_ASKED_FOR: Final = {
 }
 
 IN_OTHER_VERSIONS: Final = {
+    "cluster.cluster_versions": "cluster",
+    "cluster.clusterscan": "cluster",
+    "cluster.slot_stats": "cluster",
     "connections.client_filters": "connection",
     "connections.newer_clients": "connection",
     "geo.polygons": "geo",

@@ -80,8 +80,6 @@ NOT_SAME: Final = {
 }
 """Requests whose answers differ for reasons that VERSIONS.md tells."""
 
-LACKING: Final = {*NOT_HERE, "asking", "cluster", "readonly", "readwrite"}
-
 
 def told(address: tuple[str, int]) -> list[Any]:
     """What a server answers."""
@@ -112,7 +110,7 @@ COMMANDS: Final = 5
 
 
 def is_lacking(name: str) -> bool:
-    return name in LACKING or name.partition("|")[0] in {"cluster", *NOT_HERE}
+    return name in NOT_HERE or name.partition("|")[0] in NOT_HERE
 
 
 def in_order(rules: str) -> str:
