@@ -28,6 +28,9 @@ RANGES: Final = {
 MAKES: Final = (b"SADD", b"SMOVE", b"SINTER", b"SUNION", b"SDIFF", b"Z", b"GEO", b"RESTORE")
 """How the names of commands begin that make a set or a sorted set, or add to one."""
 
+OLDER: Final = 10_000
+"""Seconds; no client of a conversation becomes so old."""
+
 ANY: Final = None
 """In place of all that a key may hold: it may be anything."""
 
@@ -40,6 +43,8 @@ Rule: TypeAlias = "tuple[int, Callable[[object], bool]]"
 
 def is_luck(engine: Engine, session: Session, words: Sequence[bytes]) -> bool:
     """Whether luck decides what a request does, or that which it makes run or puts off."""
+    if asks_for_ages(words):
+        return True
     if words[0].upper() == b"EXEC" and session.transaction is not None:
         queued = [request for _, request in session.transaction.queued]
         makes = any(request[0].upper().startswith(MAKES) for request in queued)
@@ -48,6 +53,17 @@ def is_luck(engine: Engine, session: Session, words: Sequence[bytes]) -> bool:
     if session.transaction is not None:
         return False
     return depends(ANY if engine.conditions.pause else session.db.values, words)
+
+
+def asks_for_ages(words: Sequence[bytes]) -> bool:
+    """CLIENT KILL or LIST asks for clients that are so many seconds old, or silent, by two clocks."""
+    if words[0].upper() != b"CLIENT":
+        return False
+    options = zip(words[2:], map(parse_integer, words[3:]), strict=False)
+    return any(
+        word.upper().endswith((b"MAXAGE", b"IDLE")) and age is not None and 0 < age < OLDER
+        for word, age in options
+    )
 
 
 def everything(engine: Engine) -> list[object]:

@@ -12,6 +12,7 @@ from ..protocol import errors
 from ..protocol.errors import CommandError
 from ..replication import replication_errors
 from ..scripts import script_errors
+from ..values.stream_ids import read_strict_id
 from .version import OLD
 
 if TYPE_CHECKING:
@@ -119,7 +120,14 @@ def of_streams(ids: bytes) -> dict[bytes, Said]:
 
 
 def plus_in_group(args: list[bytes]) -> bytes:
-    return errors.PLUS_IN_GROUP if b"+" in args[4:] else errors.INVALID_STREAM_ID
+    """What XREADGROUP says of an id that is wrong; it may be ``+``, unless one before it is wrong, too."""
+    places = args[5 + list(map(bytes.upper, args[4:])).index(b"STREAMS") :]
+    for word in places[len(places) // 2 :]:
+        if word == b"+":
+            return errors.PLUS_IN_GROUP
+        if word not in {b">", b"$"}:
+            read_strict_id(word)
+    return errors.INVALID_STREAM_ID
 
 
 def only_in(option: bytes, name: bytes) -> Made:

@@ -158,6 +158,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
     "the last entry": (
         *("XGROUP CREATE s g 0 MKSTREAM", "XREAD STREAMS s +", "XREAD STREAMS none s + +", "XADD s 1-1 a b"),
         *("XREAD STREAMS s none + +", "XDEL s 1-1", "XREAD STREAMS s +", "SET x y", "XREAD STREAMS s x + +"),
+        *("XREADGROUP GROUP g c STREAMS s s s +", "XREADGROUP GROUP g c STREAMS s s + s"),
     ),
     "nothing to look at": ("LATENCY DOCTOR", "WAIT 0 0", "ROLE"),
     "options of scans": (
