@@ -6,7 +6,8 @@ agree; the conversation ends there.
 
 from __future__ import annotations
 
-from .pair import Difference, Pair, Step
+from .pair import Pair
+from .steps import Difference, Step
 
 __all__ = ["Both"]
 

@@ -10,117 +10,31 @@ from __future__ import annotations
 
 import contextlib
 import re
-import reprlib
-import time
 from collections import Counter
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from miniredis.engine import Config, Engine, Environment, Instant, Session
+from miniredis.engine import Config, Engine, Environment, Session
 from miniredis.engine.keyspace.keyspace import Database
 from miniredis.engine.versions.version import DEFAULT
 from miniredis.scripting import new_interpreter
 
 from ..judging.limits import pauses
-from ..wire import Hangup, RawConnection, encode, reply_end
+from ..wire import Hangup, encode, reply_end
+from .control import BLOCKED, PACKING, PATIENCE, Control
 from .coverage import Coverage
-from .faults import has_fault
-from .luck import is_luck
 from .pushes import in_front, in_some_order, without_redirection
-from .replies import LISTENING, split
+from .replies import split
 from .rival import Rival
-from .sizes import MENTIONS_CLIENT, work_of
+from .sizes import MENTIONS_CLIENT
+from .steps import CLIENTS, TELLING, Difference, EndedError, Step, now, prelude
 from .tolerated import SCANS, equal, rows_of
+from .unsent import has_expired_keys, is_sent
 from .walks import Ask, Walks
 
-__all__ = ["Difference", "EndedError", "Pair", "Step"]
-
-CLIENTS: Final = 4
-PACKING: Final = {
-    "hash-max-ziplist-entries": "3", "set-max-intset-entries": "3", "hll-sparse-max-bytes": "30",
-    "zset-max-ziplist-entries": "3", "stream-node-max-entries": "3",
-}  # fmt: skip
-"""Little room, so that some keys outgrow it."""
-PATIENCE: Final = 5.0
-"""Seconds to wait for a reply that the engine says is due."""
-
-CALM: Final = 60.0
-"""Seconds in which a real server has forgotten what large requests left behind."""
-
-OFFSET: Final = re.compile(rb"\r\nmaster_repl_offset:(\d+)\r\n")
-
-TELLING: Final = LISTENING | {"client|tracking"}
-"""Commands by which clients come to hear of what others do."""
-
-MEETS_ANY: Final = {"scan", "randomkey"}
-"""Commands that meet keys in the order of a hash table."""
-
-EVENTS: Final = ("KEA", "EAmn", "", "KAmn", "EA", "E$lsx", "Kghztn")
-"""Classes of keyspace events that conversations about them begin with."""
-
-FRESH: Final = {"requirepass": "", "slowlog-max-len": "128", "notify-keyspace-events": ""}
-"""Directives that conversations change."""
-
-MOST_WORK: Final = 20_000_000
-"""Bytes and members at the keys of one request; what has more would keep both servers busy for seconds."""
-
-UNKNOWN: Final = (b"-ERR Unsupported CONFIG parameter", b"-ERR unknown command", b"-ERR Unknown subcommand")
-"""What a server answers that is older, and has less to reset."""
-
-SHORT: Final = reprlib.Repr()
-SHORT.maxtuple, SHORT.maxstring = 12, 60
+__all__ = ["Client", "Pair"]
 
 ID: Final = re.compile(rb"<id:(\d)>")
-BLOCKED: Final = re.compile(rb"\r\nblocked_clients:(\d+)\r\n")
-CONNECTED: Final = re.compile(rb"\r\nconnected_clients:(\d+)\r\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One request.
-
-    Attributes:
-        client: who sends it, by its place among those who are not blocked.
-        words: the request; latin-1 stands for bytes.
-        command: its name, as COMMAND INFO has it.
-        cut: the request is sent in two pieces, the first of so many bytes; 0 sends it whole.
-    """
-
-    client: int
-    words: tuple[str, ...]
-    command: str
-    cut: int = 0
-
-    def __repr__(self) -> str:
-        return f"Step({self.client}, {SHORT.repr(self.words)}, {self.command!r}, {self.cut})"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What was not the same.
-
-    Attributes:
-        client: who heard it, by a letter.
-        ours: what the client of miniredis heard.
-        theirs: what the client of the real server heard.
-    """
-
-    client: str
-    ours: bytes
-    theirs: bytes
-
-
-class EndedError(BaseException):
-    """The real server has ended; nothing can be played beside it any more.
-
-    Attributes:
-        sent: the conversation, up to the request that it did not survive.
-    """
-
-    def __init__(self, sent: list[tuple[str, Step]]) -> None:
-        super().__init__("the real server has ended")
-        self.sent = sent
 
 
 class Client:
@@ -131,7 +45,7 @@ class Client:
         self.real = pair.rival.connect()
         self.real.socket.settimeout(PATIENCE)
         self.session: Session = pair.engine.connect(now(), address="127.0.0.1:1", local_address="127.0.0.1:2")
-        self.real_id = pair.number_of(self.real)
+        self.real_id = pair.control.number_of(self.real)
         self.asked: list[str] = []  # the commands of what is unanswered: one, or those of a transaction
         self.queued: list[str] = []
 
@@ -154,8 +68,7 @@ class Pair:
         self.rows = rows_of(version)
         self.coverage = coverage
         self.used = used
-        self.control = rival.connect()
-        self.control.socket.settimeout(CALM)
+        self.control = Control(rival)
 
     def play(self, steps: list[Step]) -> tuple[list[tuple[str, Step]], Difference | None]:
         """A whole conversation: the steps that were sent, by whom, and what was not the same.
@@ -178,10 +91,8 @@ class Pair:
             now(), address="127.0.0.1:1", local_address="127.0.0.1:2"
         )  # as the real server's ``control``
         self.walks = Walks()
-        self._reset_real()
-        offset = OFFSET.search(self.control.command("INFO", "replication"))
-        assert offset
-        self.engine.replication.history.offset = int(offset[1])  # the real server's only rises
+        self.control.reset(keys_may_end_unasked=self.engine.timers.active_expire)
+        self.engine.replication.history.offset = self.control.offset()
         self.clients = [Client(name, self) for name in "abcd"[:CLIENTS]]
         try:
             return self._play([*prelude(steps), *steps], sent)
@@ -199,73 +110,11 @@ class Pair:
             if not free:
                 break
             client = free[step.client % len(free)]
-            if self._meets_fault(client, step):
-                continue
-            if self._listens_oddly(client, step) or self._order_is_luck(client, step):
-                continue
-            if self._moment_is_luck(client, step):
-                continue
-            words = [word.encode("latin-1") for word in step.words]
-            if is_luck(self.engine, client.session, words) or self._is_long_work(client, words):
-                continue
-            sent.append((client.name, step))
-            if difference := self._ask(client, step):
-                return difference
+            if is_sent(self.engine, self.clients, client, step):
+                sent.append((client.name, step))
+                if difference := self._ask(client, step):
+                    return difference
         return None
-
-    def _meets_fault(self, client: Client, step: Step) -> bool:
-        """Whether a real server has a fault that the request would show.
-
-        One of ``faults``, or CLIENT UNBLOCK of a client that CLIENT PAUSE holds up: that crashes 7.0.15.
-        """
-        in_transaction = client.session.transaction is not None
-        if has_fault(self.version, step.words, in_transaction=in_transaction):
-            return True
-        commands = [step.command, *(client.queued if step.command == "exec" else [])]
-        held_up = any(each.session.postponed is not None for each in self.clients)
-        return held_up and "client|unblock" in commands
-
-    @staticmethod
-    def _listens_oddly(client: Client, step: Step) -> bool:
-        """It ends all listening, in the order of a hash table, or spoils the array that EXEC has in RESP2."""
-        if step.command not in LISTENING:
-            return False
-        in_exec = client.session.transaction is not None
-        several = any(len(names) > 1 for names in client.session.subscriptions.values())
-        several |= in_exec and not LISTENING.isdisjoint(client.queued)
-        return (in_exec and client.session.resp == 2) or (len(step.words) == 1 and several)
-
-    def _moment_is_luck(self, client: Client, step: Step) -> bool:
-        """Somebody might hear of keys that expire by themselves, which they do when it suits each server."""
-        if self.engine.timers.active_expire:
-            return False
-        if step.command == "debug":
-            return "1" in step.words
-        commands = [step.command, *(client.queued if step.command == "exec" else [])]
-        return not MEETS_ANY.isdisjoint(commands) and self._has_expired_keys()
-
-    def _has_expired_keys(self) -> bool:
-        """Keys are there that have expired: who meets one of them deletes it."""
-        moment = now().milliseconds
-        databases = self.engine.keyspace.databases
-        return any(when <= moment for database in databases for when in database.deadlines.values())
-
-    def _order_is_luck(self, client: Client, step: Step) -> bool:
-        """When SWAPDB makes several keys ready at once, Redis serves them in the order of a hash table."""
-        waiters = [each.session.waiter for each in self.clients if each.session.waiter is not None]
-        awaited = {(waiter.database, key) for waiter in waiters for key in waiter.keys}
-        if step.command == "exec":  # commands before it may make any key
-            return "swapdb" in client.queued and len(awaited) > 1
-        databases = self.engine.keyspace.databases
-        there = [key for _, key in awaited if any(key in database.values for database in databases)]
-        return step.command == "swapdb" and len(there) > 1
-
-    @staticmethod
-    def _is_long_work(client: Client, words: list[bytes]) -> bool:
-        """It would have both servers go through large values again and again."""
-        transaction = client.session.transaction
-        whole = [words, *(request for _, request in transaction.queued)] if transaction else [words]
-        return sum(work_of(client.session.db.values, each) for each in whole) > MOST_WORK
 
     def close(self) -> None:
         """Ends the connection to the real server."""
@@ -294,7 +143,7 @@ class Pair:
         """Goes on with what scans have begun, and compares what the servers have given at the end."""
         if self.engine.conditions.pause is not None or self.engine.conditions.monitors:
             return None
-        if not self.engine.timers.active_expire and self._has_expired_keys():
+        if not self.engine.timers.active_expire and has_expired_keys(self.engine):
             return None
         fault = self.walks.after(step.command, self._ask_watcher, self._ask_control)
         if step.command in SCANS and client.session.transaction is None and client.session.waiter is None:
@@ -339,14 +188,10 @@ class Pair:
 
     def _send_real(self, client: Client, step: Step, data: bytes) -> None:
         if step.command in {"sort", "sort_ro", "exec"}:
-            self._clear_errno()
+            self.control.clear_errno()
         with contextlib.suppress(ConnectionError):  # the first piece may have been the client's last
             for piece in (data[: step.cut], data[step.cut :]):
                 client.real.socket.sendall(piece)
-
-    def _clear_errno(self) -> None:
-        """SORT looks at C's ``errno`` without clearing it; an earlier number out of range would fail it."""
-        self.control.command("SCAN", "x")  # reading a cursor clears it
 
     def _compare(self, listener: Client, ours: bytes | None) -> Difference | None:
         of_exec = len(listener.asked) > 1
@@ -385,7 +230,7 @@ class Pair:
         """All that the real server said; CLIENT REPLY has cut the array of an EXEC short, on both."""
         said = b""
         while True:
-            self._counted_really(BLOCKED)  # once it has answered, it has said the other, or 64 KiB
+            self.control.counted(BLOCKED)  # once it has answered, it has said the other, or 64 KiB
             more = listener.real.take_all()
             if not more:
                 return said
@@ -410,7 +255,7 @@ class Pair:
     def _check_rest(self) -> Difference | None:
         blocked = len(self.engine.waiting)
         for _ in pauses(PATIENCE):
-            if (theirs := self._counted_really(BLOCKED)) == blocked:
+            if (theirs := self.control.counted(BLOCKED)) == blocked:
                 break
         else:
             return Difference("nobody", b"%d blocked" % blocked, b"%d blocked" % theirs)
@@ -418,21 +263,6 @@ class Pair:
             if self.rival.hears(client.real):
                 return Difference(client.name, b"nothing", hear(client))
         return None
-
-    def number_of(self, client: RawConnection) -> int:
-        """A client's number on the real server, asked of another: it may not be allowed to ask itself."""
-        address = b" addr=127.0.0.1:%d " % client.socket.getsockname()[1]
-        for _ in pauses(PATIENCE):
-            for line in self.control.command("CLIENT", "LIST").splitlines():
-                if address in line:
-                    return int(line.partition(b" ")[0].removeprefix(b"id="))
-        raise AssertionError("the real server does not know its client")
-
-    def _counted_really(self, clients: re.Pattern[bytes]) -> int:
-        """A number that INFO tells of the real server's clients."""
-        match = clients.search(self.control.command("INFO", "clients"))
-        assert match
-        return int(match[1])
 
     def _count(self, client: Client, step: Step, heard: dict[int, bytes]) -> None:
         ours = heard.get(client.session.id)
@@ -444,39 +274,10 @@ class Pair:
             if other is not client and heard.get(other.session.id):
                 self.coverage.count(other.asked[0], "woken")
 
-    # The real server between conversations
-
-    def _reset_real(self) -> None:
-        for words in (
-            *(["CONFIG", "SET", name, value] for name, value in (PACKING | FRESH).items()),
-            ["DEBUG", "SET-ACTIVE-EXPIRE", str(int(self.engine.timers.active_expire))],
-            ["CLIENT", "UNPAUSE"],
-            ["FLUSHALL"],
-            ["SCRIPT", "FLUSH"],
-            ["FUNCTION", "FLUSH"],
-            ["SELECT", "0"],
-        ):
-            reply = self.control.command(*words)
-            assert reply == b"+OK\r\n" or reply.startswith(UNKNOWN), reply
-        alone = any(self._counted_really(CONNECTED) == 1 for _ in pauses(PATIENCE))
-        assert alone, "somebody else uses this server"
-
 
 def numbered(text: bytes, numbers: list[int]) -> bytes:
     """A word of a request, with a server's numbers of the clients."""
     return ID.sub(lambda match: b"%d" % numbers[int(match[1]) % len(numbers)], text)
-
-
-def prelude(steps: list[Step]) -> list[Step]:
-    """What lets clients hear more of each other, if the steps are about that: RESP3, and keyspace events."""
-    if not any(step.command in TELLING for step in steps):
-        return []
-    letters = EVENTS[len(steps) % len(EVENTS)]
-    speakers = range(len(steps) % (CLIENTS + 1))
-    return [
-        *(Step(client, ("HELLO", "3"), "hello") for client in speakers),
-        Step(0, ("CONFIG", "SET", "notify-keyspace-events", letters), "config|set"),
-    ]
 
 
 CLOSED: Final = b"<closed>"
@@ -491,7 +292,3 @@ def hear(client: Client) -> bytes:
         return NOTHING
     except (Hangup, OSError):
         return CLOSED
-
-
-def now() -> Instant:
-    return Instant(time.time_ns() // 1000, time.monotonic_ns() // 1000)

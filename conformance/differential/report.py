@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..wire import encode
-from .pair import Step
 from .search import Found
+from .steps import Step
 
 __all__ = ["line", "shown", "transcript"]
 

@@ -14,9 +14,9 @@ from hypothesis.errors import Flaky
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 
 from .grammar import GROUPS, Form
-from .pair import CLIENTS, Difference, EndedError, Step
 from .requests import Choose, request
 from .sizes import LARGEST, size_of
+from .steps import CLIENTS, Difference, EndedError, Step
 
 __all__ = ["Found", "Player", "converse", "of_seed", "themed"]
 

@@ -12,12 +12,13 @@ from conformance.differential.__main__ import main
 from conformance.differential.coverage import Coverage, all_names, possible
 from conformance.differential.faults import has_fault
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
-from conformance.differential.pair import Pair, Step
+from conformance.differential.pair import Pair
 from conformance.differential.pushes import in_front, in_some_order, without_redirection
 from conformance.differential.replies import split, tree
 from conformance.differential.report import transcript
 from conformance.differential.rival import RIVALS, Rival
 from conformance.differential.search import converse, of_seed
+from conformance.differential.steps import Step
 from conformance.differential.tolerated import TOLERATED, equal
 from conformance.targets import Address, NotInstalledError, real_redis
 from conformance.wire import Hangup, RawConnection

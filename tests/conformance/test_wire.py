@@ -9,8 +9,9 @@ import pytest
 from conformance.clients.flavours import FLAVOURS
 from conformance.differential import __main__ as command
 from conformance.differential.both import Both
-from conformance.differential.pair import Difference, Pair, Step
+from conformance.differential.pair import Pair
 from conformance.differential.search import COMMON, Found
+from conformance.differential.steps import Difference, Step
 from conformance.documents import CLAUSES
 from conformance.documents.wire import GROUPS, conviction
 from conformance.judging import capabilities

@@ -13,9 +13,10 @@ import pytest
 
 from conformance.differential.coverage import Coverage, all_names
 from conformance.differential.grammar import LEFT_OUT, Form, read_forms
-from conformance.differential.pair import Difference, Pair, Step
+from conformance.differential.pair import Pair
 from conformance.differential.rival import DEBUG, Rival
 from conformance.differential.search import converse, of_seed
+from conformance.differential.steps import Difference, Step
 from conformance.targets import Address
 from conformance.wire import RawConnection
 from tests.miniredis.engine.effects import Effect, appended_to, commands_in, differences
