@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..protocol.replies import Reply
@@ -38,6 +38,7 @@ __all__ = [
     "find",
     "in_versions",
     "instead_of",
+    "prepared",
     "prepared_in",
     "table_of",
     "variant",
@@ -500,16 +501,19 @@ def prepared_in(versions: str, names: str) -> Callable[[Prepare], Prepare]:
     """
 
     def declare(prepare: Prepare) -> Prepare:
-        def prepared(handler: Handler) -> Handler:
-            def run(session: Any, args: list[bytes]) -> Reply:
-                return handler(session, prepare(session, args) or args)
-
-            return run
-
-        wrap_in_versions(versions, names, prepared)
+        wrap_in_versions(versions, names, partial(prepared, prepare=prepare))
         return prepare
 
     return declare
+
+
+def prepared(handler: Handler, prepare: Prepare) -> Handler:
+    """A command before which ``prepare`` runs."""
+
+    def run(session: Any, args: list[bytes]) -> Reply:
+        return handler(session, prepare(session, args) or args)
+
+    return run
 
 
 Chosen = TypeVar("Chosen", bound=Callable[..., Any])

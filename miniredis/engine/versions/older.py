@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..declarations.registry import DECLARED, Command, Prepare, prepared_in
+from ..commands.strings.strings import set_with_options
+from ..declarations.registry import DECLARED, Command, Handler, Prepare, instead_of, prepared, prepared_in
 from ..declarations.syntax import Argument, parse
 from .version import OLD, Version, versions_in
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 NEWER_WORDS: Final = {b"georadiusbymember": {b"ANY"}, b"georadiusbymember_ro": {b"ANY"}}
 """Words that 6.0 does not have although the declaration does not say so, as that of 7.0 does not."""
+
+SPARED: Final[dict[bytes, Handler]] = {b"set": set_with_options}
+"""What runs a command that has options: without them it is so common that this must not cost it anything."""
 
 
 def tokens(arguments: Sequence[Argument]) -> Iterator[bytes]:
@@ -73,4 +77,7 @@ for declared in tuple(DECLARED.values()):
         if unknown and declared.is_in(version):
             known = set(tokens(arguments)) if "multiple" in arguments[-1].flags else None
             prepare = without_newer(unknown, first_option(declared, arguments), known)
-            prepared_in(version.name, declared.name.decode())(prepare)
+            if with_options := SPARED.get(declared.name):
+                instead_of(with_options, version.name)(prepared(with_options, prepare))
+            else:
+                prepared_in(version.name, declared.name.decode())(prepare)

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import absolute, event_of_past
-from ...declarations.registry import Keys, command, prepared_in
+from ...declarations.registry import Keys, chosen, command, instead_of
 from ...keyspace.keyspace import STRING, Database, StringValue
 from ...numbers.long_doubles import LongDouble
 from ...numbers.numbers import MAX, MIN, parse_integer, read_integer
@@ -46,10 +46,18 @@ class SetOptions:
 )
 def set_(session: Session, args: list[bytes]) -> Reply:
     """Sets a key; can depend on a condition, set a time to live and return the old value."""
-    db, key = session.db, args[1]
-    if len(args) == 3:
-        db.store(key, args[2], "set")
+    if len(args) == PLAIN_SET:
+        session.db.store(args[1], args[2], "set")
         return OK
+    return chosen(session.engine.version, set_with_options)(session, args)
+
+
+PLAIN_SET: Final = 3
+"""The words of SET without options, which is the same in all versions."""
+
+
+def set_with_options(session: Session, args: list[bytes]) -> Reply:
+    db, key = session.db, args[1]
     options = read_set_options(args[3:])
     expires = absolute(session, b"set", options.unit, options.amount) if options.unit else None
     old = db.lookup_read(key, STRING) if options.get else None
@@ -61,15 +69,12 @@ def set_(session: Session, args: list[bytes]) -> Reply:
     return old if options.get else OK
 
 
-PLAIN_SET: Final = 3
-"""The words of SET without options."""
-
-
-@prepared_in("6.2", "set")
-def gets_or_creates(session: Session, args: list[bytes]) -> None:
+@instead_of(set_with_options, "6.2")
+def gets_or_creates(session: Session, args: list[bytes]) -> Reply:
     """SET takes NX or GET, not both."""
-    if len(args) > PLAIN_SET and {b"NX", b"GET"} <= {word.upper() for word in args[PLAIN_SET:]}:
+    if {b"NX", b"GET"} <= {word.upper() for word in args[PLAIN_SET:]}:
         raise CommandError(errors.SYNTAX)
+    return set_with_options(session, args)
 
 
 def read_set_options(words: list[bytes]) -> SetOptions:

@@ -6,22 +6,20 @@ from typing import Final
 
 from ...clients.session import Session
 from ...commands.expiry import UNITS, absolute, event_of_past
-from ...declarations.registry import CountedKeys, Keys, command, in_versions, prepared_in
+from ...declarations.registry import CountedKeys, Keys, command, instead_of, prepared_in
 from ...keyspace.keyspace import STRING
 from ...numbers.numbers import MAX, parse_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Reply
-from .strings import PLAIN_SET, SetOptions, read_getex_options, read_operand, read_set_options, set_
+from .strings import SetOptions, read_getex_options, read_operand, read_set_options, set_with_options
 
 MOST_KEYS: Final = (1 << 31) - 1
 
 
-@in_versions("valkey-8.1+", "set")
+@instead_of(set_with_options, "valkey-8.1+")
 def set_if_equal(session: Session, args: list[bytes]) -> Reply:
     """SET with IFEQ: only if the key holds that string."""
-    if len(args) == PLAIN_SET:
-        return set_(session, args)
     words, wanted = without_comparison(args[3:])
     if wanted is None:
         return set_in_time(session, args)
@@ -43,7 +41,7 @@ def set_in_time(session: Session, args: list[bytes]) -> Reply:
     options = read_set_options(args[3:])
     when = absolute(session, b"set", options.unit, options.amount) if options.unit else MAX
     if when > session.engine.now.milliseconds or session.engine.conditions.is_replica:
-        return set_(session, args)
+        return set_with_options(session, args)
     db, key = session.db, args[1]
     old = db.lookup_read(key, STRING) if options.get else None
     is_there = db.lookup_write(key) is not None
