@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..commands.keys.scanning import read_cursor
+from ..commands.sorted_sets.ranges import SCORE, By, Query
 from ..declarations.registry import Handler, prepared_in, wrap_in_versions
 from ..keyspace.keyspace import TYPE_NAMES
 from ..numbers.numbers import parse_integer, read_integer
@@ -28,35 +29,23 @@ if TYPE_CHECKING:
 
 # Bounds of scores
 
-OF_RANGES: Final = {b"WITHSCORES": 0, b"REV": 0, b"BYSCORE": 0, b"LIMIT": 2}
-"""The options of ranges of scores, each with the number of integers behind it."""
 
-
-def strict_bounds(_: Session, args: list[bytes], first: int, *, is_of_scores: bool = True) -> None:
+def strict_bounds(
+    _: Session, args: list[bytes], first: int = 2, by: By | None = SCORE, *, may_show_scores: bool = True
+) -> None:
     """A command takes bounds of scores only without spaces, and only as decimal numbers."""
-    options = args[first + 2 :]
-    if are_of_range(options) and (is_of_scores or b"BYSCORE" in map(bytes.upper, options)):
-        for bound in args[first : first + 2]:
-            number = until_nul(bound).removeprefix(b"(")
-            if number[:1].isspace() or b"x" in number.lower():
-                raise CommandError(NOT_A_SCORE_RANGE)
-
-
-def are_of_range(words: list[bytes]) -> bool:
-    """Whether nothing is wrong with these options, which are looked at before the bounds."""
-    rest = iter(words)
-    for word in rest:
-        integers = [parse_integer(next(rest, b"")) for _ in range(OF_RANGES.get(word.upper(), 0))]
-        if word.upper() not in OF_RANGES or None in integers:
-            return False
-    return True
+    query = Query(by, None if by is None else False)
+    query.read_options(args[first + 2 :], may_show_scores=may_show_scores)  # what is wrong there comes first
+    for bound in args[first : first + 2] if query.by == SCORE else ():
+        number = until_nul(bound).removeprefix(b"(")
+        if number[:1].isspace() or b"x" in number.lower():
+            raise CommandError(NOT_A_SCORE_RANGE)
 
 
 STRICT: Final = "8.0 valkey-9.1+"
-OF_SCORES: Final = "zcount zrangebyscore zrevrangebyscore zremrangebyscore"
-prepared_in(STRICT, OF_SCORES)(partial(strict_bounds, first=2))
-prepared_in(STRICT, "zrange")(partial(strict_bounds, first=2, is_of_scores=False))
-prepared_in(STRICT, "zrangestore")(partial(strict_bounds, first=3, is_of_scores=False))
+prepared_in(STRICT, "zcount zrangebyscore zrevrangebyscore zremrangebyscore")(strict_bounds)
+prepared_in(STRICT, "zrange")(partial(strict_bounds, by=None))
+prepared_in(STRICT, "zrangestore")(partial(strict_bounds, first=3, by=None, may_show_scores=False))
 
 # Bitmaps
 
@@ -159,15 +148,12 @@ def with_known_types(_: Session, args: list[bytes]) -> None:
             break
 
 
-CURSOR_SINCE_7_4: Final = re.compile(rb"[ \t\n\v\f\r]*\+?([0-9]+)").fullmatch
-
-
 def with_cursor(_: Session, args: list[bytes], at: int) -> list[bytes]:
-    """SCAN or one like it: since 7.4 a cursor is neither empty nor negative, and may begin with spaces."""
-    match = CURSOR_SINCE_7_4(args[at])
-    if match is None:
+    """SCAN or one like it: since 7.4 spaces may be in front; ``-5`` is no cursor, but ``" -5"`` is."""
+    cursor, number = args[at].lstrip(b" \t\n\v\f\r"), parse_integer(args[at])
+    if not cursor or (number is not None and number < 0):
         raise CommandError(CURSOR)
-    return [*args[:at], match[1], *args[at + 1 :]]
+    return [*args[:at], cursor, *args[at + 1 :]]
 
 
 prepared_in("7.4+ valkey-8.1+", "scan")(partial(with_cursor, at=1))

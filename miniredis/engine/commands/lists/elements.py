@@ -104,8 +104,9 @@ def lpos(session: Session, args: list[bytes]) -> Reply:
 @prepared_in("7.2+", "lpos")
 def with_ranks_that_fit(session: Session, args: list[bytes]) -> None:
     """LPOS refuses the rank whose absolute value does not fit."""
-    for word, operand in zip(args[3::2], args[4::2], strict=False):
-        if word.upper() == b"RANK" and parse_integer(operand) == MIN:
+    for at in range(3, len(args) - 1, 2):
+        if args[at].upper() == b"RANK" and parse_integer(args[at + 1]) == MIN:
+            read_search(args[3:at])  # what is wrong with an option before it comes first
             raise CommandError(errors.outside(-MAX, MAX))
 
 
