@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..declarations.registry import by_version, chosen, instead_of
+from ..declarations.registry import chosen, instead_of
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from .session import Session
     from .tracking import Tracker
 
-__all__ = ["FILTERS", "Filter", "describe", "filters", "redirection", "select"]
+__all__ = ["FILTERS", "Filter", "ReadFilter", "describe", "filters", "redirection", "select"]
 
 Filter: TypeAlias = "Callable[[Session], bool]"
+ReadFilter: TypeAlias = "Callable[[Session, bytes], Filter]"
+"""What makes a filter for a client from the word behind its option."""
 
 
 def describe(session: Session, running: list[bytes] | None = None) -> bytes:
@@ -201,14 +203,14 @@ def redirection(session: Session) -> int:
     return -1 if session.tracker is None else session.tracker.redirect
 
 
-def by_number(text: bytes) -> Filter:
+def by_number(_: Session, text: bytes) -> Filter:
     number = parse_integer(text)
     if number is None or number < 1:
         raise CommandError(errors.CLIENT_ID_NOT_POSITIVE)
     return lambda session: session.id == number
 
 
-def by_type(text: bytes) -> Filter:
+def by_type(_: Session, text: bytes) -> Filter:
     if text.lower() not in {b"normal", b"master", b"slave", b"replica", b"pubsub"}:
         raise CommandError(errors.unknown_client_type(text))
     wanted = b"replica" if text.lower() == b"slave" else text.lower()
@@ -223,19 +225,21 @@ def type_of(session: Session) -> bytes:
     return b"pubsub" if session.subscriptions else b"normal"
 
 
-def by_user(text: bytes) -> Filter:
+def by_user(caller: Session, text: bytes) -> Filter:
+    if text not in caller.engine.users.by_name:
+        raise CommandError(errors.no_such_user(text))
     return lambda session: session.user.name == text and not session.must_obey
 
 
-def by_address(text: bytes) -> Filter:
+def by_address(_: Session, text: bytes) -> Filter:
     return lambda session: session.address == text
 
 
-def by_local_address(text: bytes) -> Filter:
+def by_local_address(_: Session, text: bytes) -> Filter:
     return lambda session: session.local_address == text
 
 
-FILTERS: Final[dict[bytes, Callable[[bytes], Filter]]] = {
+FILTERS: Final[dict[bytes, ReadFilter]] = {
     b"ID": by_number,
     b"TYPE": by_type,
     b"USER": by_user,
@@ -245,24 +249,26 @@ FILTERS: Final[dict[bytes, Callable[[bytes], Filter]]] = {
 """The filters of CLIENT KILL, by option."""
 
 
-def by_age(text: bytes) -> Filter:
+def by_any_number(_: Session, text: bytes) -> Filter:
+    """Clients of that number; all if it is 0."""
+    number = read_integer(text)
+    return lambda session: number in {0, session.id}
+
+
+def by_age(_: Session, text: bytes) -> Filter:
     seconds = read_integer(text, errors.AGE_NOT_AN_INTEGER)
     if seconds <= 0:
         raise CommandError(errors.AGE_NOT_POSITIVE)
     return lambda session: int(seconds_since(session, session.created.wall)) >= seconds
 
 
-def by_any_number(text: bytes) -> Filter:
-    """Clients of that number; all if it is 0."""
-    number = read_integer(text)
-    return lambda session: number in {0, session.id}
+def filters() -> dict[bytes, ReadFilter]:
+    """The filters of a version."""
+    return FILTERS
 
 
-filters: Final = by_version(
-    FILTERS,
-    {"6.0-6.2": {**FILTERS, b"ID": by_any_number}, "7.4+ valkey-8.1+": {**FILTERS, b"MAXAGE": by_age}},
-)
-"""The filters of a version."""
+instead_of(filters, "6.0-6.2")(lambda: {**FILTERS, b"ID": by_any_number})
+instead_of(filters, "7.4+ valkey-8.1")(lambda: {**FILTERS, b"MAXAGE": by_age})
 
 
 def select(session: Session, *filters: Filter) -> list[Session]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from ...clients.client_flags import MUTE, NO_EVICT, REPLIES_OFF, SKIPS_NEXT
-from ...clients.client_list import FILTERS, Filter, describe, filters, select
+from ...clients.client_list import Filter, by_address, by_type, describe, filters, select
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import command, container
-from ...numbers.numbers import MAX, read_integer, read_milliseconds
+from ...declarations.registry import by_version, chosen, command, container
+from ...numbers.numbers import MAX, parse_integer, read_integer, read_milliseconds
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import NO_REPLY, OK, Reply, Verbatim
@@ -82,8 +82,8 @@ def client_info(session: Session, args: list[bytes]) -> Reply:
 )
 def client_list(session: Session, args: list[bytes]) -> Reply:
     """Lists all connections, or those of one type or with some ids, one line each."""
-    chosen = listed(session, args[2:])
-    return Verbatim(b"".join(describe(each, args if each is session else None) + b"\n" for each in chosen))
+    shown = chosen(session.engine.version, listed)(session, args[2:])
+    return Verbatim(b"".join(describe(each, args if each is session else None) + b"\n" for each in shown))
 
 
 def listed(session: Session, words: list[bytes]) -> Iterable[Session]:
@@ -92,7 +92,7 @@ def listed(session: Session, words: list[bytes]) -> Iterable[Session]:
         return sessions.values()
     option = words[0].upper()
     if option == b"TYPE" and len(words) == 2:
-        return select(session, FILTERS[b"TYPE"](words[1]))
+        return select(session, by_type(session, words[1]))
     if option == b"ID" and len(words) > 1:
         numbers = [read_integer(word, errors.INVALID_CLIENT_ID) for word in words[1:]]
         return [sessions[number] for number in numbers if number in sessions]
@@ -136,33 +136,60 @@ def client_unblock(session: Session, args: list[bytes]) -> Reply:
 def client_kill(session: Session, args: list[bytes]) -> Reply:
     """Closes the connection with an address, or all connections that pass some filters."""
     if len(args) == 3:
-        victims = select(session, FILTERS[b"ADDR"](args[2]))
+        victims = select(session, by_address(session, args[2]))
         if not victims:
             raise CommandError(errors.NO_SUCH_CLIENT)
         kill(session, victims[:1])
         return OK
-    victims = select(session, *read_filters(session, args[2:]))
+    victims = select(session, *read_filters(session, args[2:], spare=True))
     kill(session, victims)
     return len(victims)
 
 
-def read_filters(session: Session, words: list[bytes]) -> list[Filter]:
-    """The filters of CLIENT KILL; by default they exclude the caller."""
-    chosen_filters: dict[bytes, Filter] = {}
-    known = filters(session.engine.version)
-    spare = True
-    for option, value in zip(words[::2], words[1::2], strict=False):
-        if option.upper() == b"SKIPME":
-            spare = read_yes_or_no(value)
-        elif option.upper() in known:
-            if option.upper() == b"USER" and value not in session.engine.users.by_name:
-                raise CommandError(errors.no_such_user(value))
-            chosen_filters[option.upper()] = known[option.upper()](value)
-        else:
+def read_filters(session: Session, words: list[bytes], *, spare: bool) -> list[Filter]:
+    """The filters of a request; ``spare`` tells whether they leave the caller out by default."""
+    known = chosen(session.engine.version, filters)()
+    takes_several = TAKE_SEVERAL(session.engine.version)
+    found: dict[bytes, Filter] = {}
+    ids: dict[bytes, set[int]] = {}
+    at = 0
+    while at < len(words):
+        option, value = words[at].upper(), words[at + 1 : at + 2]
+        if option in takes_several:
+            numbers = read_ids(words[at + 1 :])
+            ids.setdefault(option, set()).update(numbers)
+            at += len(numbers) - 1
+        elif not value:
             raise CommandError(errors.SYNTAX)
-    if len(words) % 2:  # only now: errors in the filters before it come first
-        raise CommandError(errors.SYNTAX)
-    return [*chosen_filters.values(), *([lambda other: other is not session] if spare else [])]
+        elif option == b"SKIPME":
+            spare = read_yes_or_no(value[0])
+        else:
+            found[option] = known.get(option, refuse)(session, value[0])
+        at += 2
+    for option, kept in ids.items():
+        found[option] = lambda other, kept=kept, has=option == b"ID": (other.id in kept) == has  # type: ignore[misc]
+    return [*found.values(), *([lambda other: other is not session] if spare else [])]
+
+
+TAKE_SEVERAL: Final = by_version((), {"valkey-8.1": (b"ID",), "valkey-9.1+": (b"ID", b"NOT-ID")})
+"""The filters that take several ids."""
+
+
+def read_ids(words: list[bytes]) -> list[int]:
+    """The numbers at the beginning of some words: of none, no client has the number."""
+    numbers: list[int] = []
+    for word in words:
+        number = parse_integer(word)
+        if number is None:
+            break
+        if number < 1:
+            raise CommandError(errors.CLIENT_ID_NOT_POSITIVE)
+        numbers.append(number)
+    return numbers
+
+
+def refuse(_: Session, __: bytes) -> Filter:
+    raise CommandError(errors.SYNTAX)
 
 
 def read_yes_or_no(text: bytes) -> bool:
