@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .clients.client_flags import IN_MULTI, LIMITED, MONITORS, READS_REPLICA, REDIRECTS, REPLICA, SPECIAL
 from .cluster import cluster_errors
-from .declarations.registry import Command, chosen, find, instead_of
+from .declarations.registry import Command, by_version, chosen, find, instead_of
 from .protocol import errors
 from .protocol.errors import CommandError
 from .replication import replication_errors
@@ -40,17 +40,8 @@ Check: TypeAlias = "Callable[[Session, Command, list[bytes]], bytes | None]"
 def arity(session: Session, command: Command, args: list[bytes]) -> bytes | None:
     if command.least <= len(args) <= command.most:
         return None
-    return chosen(session.engine.version, wrong_arity)(session, command, args)
-
-
-def wrong_arity(session: Session, command: Command, args: list[bytes]) -> bytes:  # noqa: ARG001
-    return errors.wrong_arity(command.name)
-
-
-@instead_of(wrong_arity, "valkey-9.1+")
-def arity_if_authenticated(session: Session, command: Command, args: list[bytes]) -> bytes:
-    """What is said of a wrong number of arguments: nothing to who must authenticate first."""
-    return authentication(session, command, args) or wrong_arity(session, command, args)
+    reason = errors.wrong_arity(command.name)
+    return reason if "no_auth" in command.flags else told_reason(session, reason)
 
 
 def directive(session: Session, command: Command, _args: list[bytes]) -> bytes | None:
@@ -222,18 +213,16 @@ def reject_unknown(session: Session, args: list[bytes]) -> None:
         reason = chosen(commands.version, errors.unknown_command)(args)
     else:
         reason = chosen(commands.version, errors.unknown_subcommand)(command.name, args[1])
-    refuse(session, None, args, chosen(commands.version, unknown_reason)(session, reason))
+    refuse(session, None, args, told_reason(session, reason))
 
 
-def unknown_reason(session: Session, reason: bytes) -> bytes:  # noqa: ARG001
-    """What the client of an unknown command hears."""
-    return reason
+def told_reason(session: Session, reason: bytes) -> bytes:
+    """Why a request is no command; a client that must authenticate first hears only that in some versions."""
+    return errors.NO_AUTH if session.must_authenticate and HIDES(session.engine.version) else reason
 
 
-@instead_of(unknown_reason, "valkey-9.1+")
-def reason_if_authenticated(session: Session, reason: bytes) -> bytes:
-    """The same; who must authenticate first hears only that."""
-    return errors.NO_AUTH if session.must_authenticate else reason
+HIDES: Final = by_version(False, {"valkey-9.1+": True})
+"""Whether a version says nothing else to clients that must authenticate."""
 
 
 def refuse(session: Session, command: Command | None, args: list[bytes], reason: bytes) -> None:

@@ -7,44 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..declarations.registry import chosen, instead_of
-from .effects import Effect, EffectLog, EffectReader, Effects
+from ..declarations.registry import chosen
+from .effects import EffectLog, EffectReader, Effects
 
 if TYPE_CHECKING:
     from ..engine import Engine
-    from ..replication.history import History
 
-__all__ = ["EffectReaders"]
-
-
-class EffectCounter(EffectReader):
-    """Counts effects in a history while nobody counts its bytes, so that each has an offset.
-
-    Args:
-        history: whose offset rises.
-    """
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-        super().__init__(self._count)
-
-    def _count(self, _: Effect) -> None:
-        self._history.offset += not self._history.is_kept
-
-    def select(self, database: int) -> None:
-        """The database of an effect is no effect of its own."""
-        self.selected = database
+__all__ = ["EffectReaders", "counters"]
 
 
 def counters(engine: Engine) -> tuple[EffectReader, ...]:  # noqa: ARG001
     """Who counts the effects that the append-only file gets."""
     return ()
-
-
-@instead_of(counters, "7.2+")
-def counts_effects(engine: Engine) -> tuple[EffectReader, ...]:
-    """WAITAOF waits for an offset, also where there are no replicas."""
-    return (EffectCounter(engine.replication.history),)
 
 
 class EffectReaders:

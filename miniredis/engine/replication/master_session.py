@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..clients.client_flags import EXECUTING, IN_MULTI, MASTER, REPLIES_OFF, UNREAD
 from ..clients.session import Session
-from ..declarations.registry import chosen, instead_of
+from ..declarations.registry import chosen
 from ..effects.replay import NEVER
 from ..protocol.errors import ProtocolError
 from ..protocol.replies import pack
 from ..protocol.requests import FastParser, Request, RequestParser, size_of
-from .acks import NOTHING
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -32,12 +31,6 @@ INLINE: Final = (
 def acknowledged(offset: int, synced: int) -> tuple[bytes, ...]:  # noqa: ARG001
     """What a replica says of the offset up to which it has applied the stream."""
     return b"ACK", b"%d" % offset
-
-
-@instead_of(acknowledged, "7.2+")
-def acknowledged_with_disk(offset: int, synced: int) -> tuple[bytes, ...]:
-    """The same, and up to where it has the stream on its disk if it keeps a file."""
-    return b"ACK", b"%d" % offset, *((b"FACK", b"%d" % synced) if synced != NOTHING else ())
 
 
 class StreamParser(RequestParser):

@@ -1,4 +1,4 @@
-"""Filters of Valkey: CLIENT LIST takes those of CLIENT KILL, and both take more, with opposites, since 9.1."""
+"""Filters of Valkey: its CLIENT LIST takes those of CLIENT KILL; since 9.1 there are more, with opposites."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ WITH_OPPOSITES: Final[dict[bytes, ReadFilter]] = {
     b"IP": partial(by_text, of=lambda other: other.address.rpartition(b":")[0].strip(b"[]")),
     b"DB": by_database,
 }
-OF_TIMES: Final = {b"MAXAGE": by_age, b"IDLE": by_idle_time}
-OPPOSITES: Final = {
+OF_TIMES: Final[dict[bytes, ReadFilter]] = {b"MAXAGE": by_age, b"IDLE": by_idle_time}
+OPPOSITES: Final[dict[bytes, ReadFilter]] = {
     **{b"NOT-" + name: partial(opposite, name=name, read=read) for name, read in WITH_OPPOSITES.items()},
     **{b"NOT-" + name: refuse for name in OF_TIMES},
 }

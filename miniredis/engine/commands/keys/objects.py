@@ -6,7 +6,7 @@ from typing import Final
 
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import Keys, command, container, in_versions
+from ...declarations.registry import Keys, chosen, command, container, instead_of
 from ...keyspace.keyspace import NO_EVENT, NO_TOUCH, Value
 from ...numbers.numbers import parse_integer
 from ...protocol import errors
@@ -33,7 +33,7 @@ container("OBJECT", -2, module=__name__, summary="Shows how values are stored.",
 def object_encoding(session: Session, args: list[bytes]) -> Reply:
     """Returns the encoding that Redis would use for the value of a key."""
     value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
-    return None if value is None else encoding(value)
+    return None if value is None else chosen(session.engine.version, encoding)(value)
 
 
 def encoding(value: Value) -> bytes:
@@ -41,11 +41,10 @@ def encoding(value: Value) -> bytes:
     return TYPES[type(value)].encoding(value)
 
 
-@in_versions("6.0-6.2", "object|encoding")
-def object_encoding_of_6(session: Session, args: list[bytes]) -> Reply:
-    """OBJECT ENCODING as in 6.x, where small hashes and sorted sets are ziplists."""
-    found = object_encoding(session, args)
-    return b"ziplist" if found == b"listpack" else found
+@instead_of(encoding, "6.0-6.2")
+def encoding_in_6(value: Value) -> bytes:
+    """The same in 6.x, where small hashes and sorted sets are ziplists."""
+    return encoding(value).replace(b"listpack", b"ziplist")
 
 
 SMALL_LIST: Final = 8192 - 7
@@ -55,12 +54,9 @@ SMALL_SET: Final = (128, 64)
 """The most members of a set that is a listpack, and their most bytes."""
 
 
-@in_versions("7.2+", "object|encoding")
-def object_encoding_since_7_2(session: Session, args: list[bytes]) -> Reply:
-    """OBJECT ENCODING since 7.2: small lists and sets are listpacks, also those that have shrunk."""
-    value = session.db.lookup_read(args[2], flags=NO_TOUCH | NO_EVENT)
-    if value is None:
-        return None
+@instead_of(encoding, "7.2+")
+def encoding_since_7_2(value: Value) -> bytes:
+    """The same since 7.2: small lists and sets are listpacks, also those that have shrunk."""
     found = encoding(value)
     if found == b"quicklist" and sum(map(element_size, value)) <= SMALL_LIST:  # type: ignore[arg-type]
         return b"listpack"

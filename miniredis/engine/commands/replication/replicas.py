@@ -7,7 +7,7 @@ from typing import Final
 
 from ...clients.client_flags import MONITORS, REPLICA
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, command
 from ...numbers.numbers import parse_integer, read_integer
 from ...protocol import errors
 from ...protocol.errors import CommandError
@@ -102,15 +102,6 @@ def replconf(session: Session, args: list[bytes]) -> Reply:
         if act(replica_of(session), value) is NO_REPLY:
             return NO_REPLY
     return OK
-
-
-@in_versions("7.2+", "replconf")
-def replconf_with_disk(session: Session, args: list[bytes]) -> Reply:
-    """REPLCONF, whose ACK also tells what the replica has on its disk."""
-    if [word.lower() for word in args[1:4:2]] == [b"ack", b"fack"] and session.flags & REPLICA:
-        replica, synced = replica_of(session), parse_integer(args[4]) if len(args) > 4 else None
-        replica.synced = max(replica.synced, synced or 0)
-    return replconf(session, args)
 
 
 @command(

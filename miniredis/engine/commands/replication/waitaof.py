@@ -1,17 +1,30 @@
-"""WAITAOF: waits until the files of this server and of its replicas are on their disks; WAIT since 7.2."""
+"""WAITAOF: waits until the files of this server and of its replicas are on their disks; WAIT since 7.2.
+
+For WAITAOF, each effect that the file gets has an offset, also where there are no replicas, and replicas also
+acknowledge what they have on their disks.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...clients.client_flags import REPLICA
 from ...clients.session import Session
-from ...declarations.registry import command, in_versions
-from ...numbers.numbers import MAX, read_integer, read_milliseconds, read_range
+from ...declarations.registry import command, in_versions, instead_of, prepared_in
+from ...effects.effects import Effect, EffectReader
+from ...effects.recording import counters
+from ...numbers.numbers import MAX, parse_integer, read_integer, read_milliseconds, read_range
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import Reply
 from ...replication import replication_errors
+from ...replication.acks import NOTHING
+from ...replication.master_session import acknowledged
 from ..keys.generic import wait
+from .replicas import replica_of
+
+if TYPE_CHECKING:
+    from ...replication.history import History
 
 LOCAL: Final = errors.outside(0, 1)
 
@@ -77,3 +90,44 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
     reply = acks.wait_for(session, reached, suffices, timeout)
     count_getack(session)
     return reply
+
+
+# Offsets of effects
+
+
+class EffectCounter(EffectReader):
+    """Counts effects in a history while nobody counts its bytes, so that each has an offset.
+
+    Args:
+        history: whose offset rises.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        super().__init__(self._count)
+
+    def _count(self, _: Effect) -> None:
+        self._history.offset += not self._history.is_kept
+
+    def select(self, database: int) -> None:
+        """The database of an effect is no effect of its own."""
+        self.selected = database
+
+
+instead_of(counters, "7.2+")(lambda engine: (EffectCounter(engine.replication.history),))
+
+# What replicas acknowledge
+
+
+@instead_of(acknowledged, "7.2+")
+def acknowledged_with_disk(offset: int, synced: int) -> tuple[bytes, ...]:
+    """The same, and up to where the replica has the stream on its disk if it keeps a file."""
+    return b"ACK", b"%d" % offset, *((b"FACK", b"%d" % synced) if synced != NOTHING else ())
+
+
+@prepared_in("7.2+", "replconf")
+def notes_disk(session: Session, args: list[bytes]) -> None:
+    """REPLCONF ACK also tells what the replica has on its disk."""
+    if [word.lower() for word in args[1:4:2]] == [b"ack", b"fack"] and session.flags & REPLICA:
+        replica, synced = replica_of(session), parse_integer(args[4]) if len(args) > 4 else None
+        replica.synced = max(replica.synced, synced or 0)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, by_version, command
 from ...glob import compile_match
 from ...keyspace.keyspace import SORTED_SET
 from ...numbers.doubles import packed_text, short_text
@@ -17,8 +16,6 @@ from ...protocol.replies import Pairs, Reply, double_text
 from ...values.sorted_sets import Entry, SortedSet
 from ..drawing import MOST_REPEATED, check_repeated, read_count
 from ..keys.scanning import read_cursor, read_options
-
-ScoreText: TypeAlias = Callable[[float], bytes]
 
 READ: Final = Keys(1, "RO access")
 
@@ -38,23 +35,6 @@ FEW: Final = 100
 )
 def zscan(session: Session, args: list[bytes]) -> Reply:
     """Returns some members of a sorted set with their scores, and the cursor for the next call."""
-    return scanned(session, args, packed_text, double_text)
-
-
-@in_versions("7.2+", "zscan")
-def zscan_since_7_2(session: Session, args: list[bytes]) -> Reply:
-    """ZSCAN with short texts of scores."""
-    return scanned(session, args, short_text, short_text)
-
-
-@in_versions("6.0-6.2", "zscan")
-def zscan_of_6(session: Session, args: list[bytes]) -> Reply:
-    """ZSCAN as in 6.x, with the same texts however a sorted set is kept."""
-    return scanned(session, args, double_text, double_text)
-
-
-def scanned(session: Session, args: list[bytes], packed: ScoreText, other: ScoreText) -> list[Reply]:
-    """What ZSCAN returns, with the texts of scores in a packed value and in another."""
     cursor = read_cursor(args[2])
     values = session.db.lookup_read(args[1], SORTED_SET)
     if values is None:
@@ -62,12 +42,18 @@ def scanned(session: Session, args: list[bytes], packed: ScoreText, other: Score
     options = read_options(args[3:], may_have_type=False)
     fits = compile_match(options.pattern)
     if values.is_packed:  # Redis returns all at once, with the texts in its listpack
-        cursor, members, text = 0, [member for _, member in values], packed
+        cursor, members = 0, [member for _, member in values]
     else:
         cursor, members = values.index().walk(cursor, options.count)
-        text = other
+    text = SCORE_TEXTS(session.engine.version)[not values.is_packed]
     found = [part for each in members if fits(each) for part in (each, text(values.scores[each]))]
     return [b"%d" % cursor, found]
+
+
+SCORE_TEXTS: Final = by_version(
+    (packed_text, double_text), {"6.0-6.2": (double_text, double_text), "7.2+": (short_text, short_text)}
+)
+"""How ZSCAN tells scores: those of a packed value, and of another."""
 
 
 @command(

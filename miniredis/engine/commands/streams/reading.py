@@ -16,9 +16,9 @@ from ...clients.session import Session
 from ...declarations.registry import (
     Handler,
     KeywordKeys,
+    by_version,
     chosen,
     command,
-    instead_of,
     prepared_in,
     wrap_in_versions,
 )
@@ -239,21 +239,15 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
         return serve_group(session, key, stream, reading)
 
-    return found or wait(session, reading, serve, chosen(session.engine.version, gone_check)())
-
-
-def gone_check() -> Callable[[], object] | None:
-    """The ``when_gone`` of a blocked reader of a group."""
-    return raise_stream_gone
-
-
-@instead_of(gone_check, "6.0-6.2")
-def keep_waiting() -> None:
-    """None: in 6.x a reader waits on when its stream is deleted."""
+    return found or wait(session, reading, serve, WHEN_GONE(session.engine.version))
 
 
 def raise_stream_gone() -> NoReturn:
     raise CommandError(errors.STREAM_GONE)
+
+
+WHEN_GONE: Final = by_version(raise_stream_gone, {"6.0-6.2": None})
+"""What happens to a blocked reader of a group when its stream is deleted; in 6.x it waits on."""
 
 
 def sees_consumer(handler: Handler) -> Handler:
@@ -378,19 +372,17 @@ def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple
         if session.is_script and word == b"BLOCK":
             raise CommandError(script_errors.no_block_in_script(args[0]))
         read(reading, args[at + 1 : at + 1 + operands])
-        if word == b"BLOCK":
-            chosen(session.engine.version, check_timeout)(session, reading)
+        if word == b"BLOCK" and CHECKS_AT_ONCE(session.engine.version):
+            check_timeout(session, reading)
         at += 1 + operands
     raise CommandError(errors.SYNTAX)
 
 
+CHECKS_AT_ONCE: Final = by_version(False, {"7.2+": True})
+"""Whether a timeout that ends too late is refused at once; 7.0 looks at it when a client is about to wait."""
+
+
 def check_timeout(session: Session, reading: Reading) -> None:
-    """Refuses a timeout that ends too late; 7.0 looks at that only when a client is about to wait."""
-
-
-@instead_of(check_timeout, "7.2+")
-def check_timeout_at_once(session: Session, reading: Reading) -> None:
-    """The same, at once."""
     if (reading.timeout or 0) > MAX - session.engine.now.milliseconds:
         raise CommandError(errors.TIMEOUT_OUT_OF_RANGE)
 
