@@ -68,7 +68,11 @@ OF_VERSIONS: Final[dict[str, tuple[Fault, ...]]] = {
     ),
     "7.0": (OVERLAPPING,),
     "7.2": (OF_7_2, OVERLAPPING),
-    "7.4": (having("function flush async", CRASHES), *OF_8),
+    "7.4": (
+        having("function flush async", CRASHES),
+        having(f"pexpireat {MOST}", "EXPIRETIME rounds it up beyond 64 bits"),
+        *OF_8,
+    ),
     "8.0": (having("function flush async", CRASHES), *OF_8),
     "valkey-8.1": (*OF_8, OF_VALKEY),
     "valkey-9.1": (OF_VALKEY,),

@@ -308,6 +308,7 @@ DELETED: Final = b">3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:del\r\n$1\r\na\r
     ("6.0", f"{STORED} ZUNIONSTORE a 1 s", b":1\r\n" + CHANGED),
     ("7.0", f"{EVENTS} SINTERSTORE a s t", b":0\r\n" + DELETED),
     ("7.0", f"{EVENTS} SINTERSTORE a s none", DELETED + b":0\r\n"),
+    ("valkey-9.1", f"{MISSES} SET s v IFEQ x GET", b"_\r\n" + MISSED),
     ("7.0", POPPED, b"*2\r\n$1\r\na\r\n$1\r\nv\r\n" + CHANGED),
     ("7.2", POPPED, b"*2\r\n$1\r\na\r\n$1\r\nv\r\n"),
     ("6.2", f"{MISSES} SUNIONSTORE a s", b":0\r\n"),

@@ -28,10 +28,11 @@ def set_if_equal(session: Session, args: list[bytes]) -> Reply:
         raise CommandError(errors.SYNTAX)
     if options.unit:
         absolute(session, b"set", options.unit, options.amount)  # raises what is wrong with it
-    old = session.db.lookup_write(args[1], STRING)
+    look_up = session.db.lookup_read if options.get else session.db.lookup_write
+    old = look_up(args[1], STRING)
     if old != wanted:
         return old if options.get else None
-    args[3:] = words  # what is propagated: the comparison has been made
+    args[3:] = [word for word in words if word.upper() != b"GET"]  # what is propagated: all that is over
     reply = set_in_time(session, args)
     return old if options.get else reply
 
