@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..commands.server.acl import acl_getuser, facts
-from ..declarations.registry import by_version, in_versions, instead_of
+from ..commands.server.acl import facts
+from ..declarations.registry import by_version, completed_in, in_versions, instead_of
 from ..protocol.replies import Map, Reply, Set
 from ..versions.version import OLD, Version
 from .catalog import ABSENT, absent, is_refused, name_in_rules, parts_of, split_rule
@@ -98,9 +98,8 @@ def old_getuser(session: Session, args: list[bytes]) -> Reply:
     return Map({name: value for name, value in told.items() if name not in hidden})
 
 
-@in_versions("valkey-9.1+", "acl|getuser")
-def acl_getuser_of_valkey(session: Session, args: list[bytes]) -> Reply:
-    told = acl_getuser(session, args)
+@completed_in("valkey-9.1+", "acl|getuser")
+def with_databases(_: Session, __: list[bytes], told: Reply) -> Reply:
     if not isinstance(told, Map):
         return told
     selectors = told.pop(b"selectors")

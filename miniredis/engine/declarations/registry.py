@@ -50,6 +50,9 @@ Handler: TypeAlias = Callable[[Any, list[bytes]], Reply]
 Prepare: TypeAlias = Callable[[Any, list[bytes]], list[bytes] | None]
 """Runs before a command: see ``prepared_in``."""
 
+Complete: TypeAlias = "Callable[[Any, list[bytes], Any], Reply]"
+"""What happens after a command: it gets the reply, and returns what is replied."""
+
 MOST_ARGUMENTS: Final = (1 << 30) - 1
 """More than fit into memory. Python compares integers of up to 30 bits faster."""
 
@@ -514,6 +517,22 @@ def prepared(handler: Handler, prepare: Prepare) -> Handler:
         return handler(session, prepare(session, args) or args)
 
     return run
+
+
+def completed_in(versions: str, names: str) -> Callable[[Complete], Complete]:
+    """Declares what happens after commands run in some versions.
+
+    The function gets what they reply, and returns what is replied instead.
+    """
+
+    def declare(complete: Complete) -> Complete:
+        def completed(handler: Handler) -> Handler:
+            return lambda session, args: complete(session, args, handler(session, args))
+
+        wrap_in_versions(versions, names, completed)
+        return complete
+
+    return declare
 
 
 Chosen = TypeVar("Chosen", bound=Callable[..., Any])

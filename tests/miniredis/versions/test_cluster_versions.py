@@ -149,6 +149,8 @@ REQUESTS: Final = """
     CLUSTERSCAN 0-{06S}-0 COUNT 100 SLOT 0
     CLUSTERSCAN 0 SLOT 5
     CLUSTERSCAN 0-{460}-0
+    CLUSTER INFO x
+    CLUSTER SLOTS x
 """
 """What each version is asked; the fingerprint in a cursor of CLUSTERSCAN is of each process."""
 

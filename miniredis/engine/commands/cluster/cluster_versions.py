@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import of_cluster
-from ...declarations.registry import command, in_versions
+from ...declarations.registry import command, completed_in
 from ...protocol import errors
 from ...protocol.errors import CommandError
 from ...protocol.replies import OK, Map, Reply, Verbatim
 from .changes import OF_ADMINS, read_slot
-from .cluster import UNSTEADY, cluster_info, cluster_shards, cluster_slots, keys_in
+from .cluster import UNSTEADY, keys_in
 
 __all__: list[str] = []
 
@@ -62,27 +62,21 @@ def cancel_slot_migrations(session: Session, args: list[bytes]) -> Reply:
     raise CommandError(cluster_errors.NO_MIGRATIONS)
 
 
-@in_versions("6.0-6.2", "cluster|info")
-def info_of_6(session: Session, args: list[bytes]) -> Reply:
+@completed_in("6.0-6.2", "cluster|info")
+def info_of_6(_: Session, __: list[bytes], told: Any) -> Reply:
     """CLUSTER INFO without its last line, which is about links."""
-    told = cluster_info(session, args)
-    assert isinstance(told, Verbatim)
     return Verbatim(told[: told.index(b"total_cluster_links")])
 
 
-@in_versions("6.0-6.2", "cluster|slots")
-def slots_of_6(session: Session, args: list[bytes]) -> Reply:
+@completed_in("6.0-6.2", "cluster|slots")
+def slots_of_6(_: Session, __: list[bytes], runs: Any) -> Reply:
     """CLUSTER SLOTS without what else a node is called."""
-    runs = cluster_slots(session, args)
-    assert isinstance(runs, list)
     return [[start, end, *(place[:3] for place in places)] for start, end, *places in runs]
 
 
-@in_versions("valkey-9.1+", "cluster|info")
-def info_of_9_1(session: Session, args: list[bytes]) -> Reply:
+@completed_in("valkey-9.1+", "cluster|info")
+def info_of_9_1(session: Session, _: list[bytes], told: Any) -> Reply:
     """CLUSTER INFO with what Valkey 9.1 says of nodes and of bytes."""
-    told = cluster_info(session, args)
-    assert isinstance(told, Verbatim)
     lines = told.decode().splitlines()
     failed = [node for node in of_cluster(session.engine).known if node.has_failed]
     more = {
@@ -95,11 +89,9 @@ def info_of_9_1(session: Session, args: list[bytes]) -> Reply:
     return Verbatim("".join(f"{line}\r\n" for line in lines).encode())
 
 
-@in_versions("valkey-9.1+", "cluster|shards")
-def shards_of_9_1(session: Session, args: list[bytes]) -> Reply:
+@completed_in("valkey-9.1+", "cluster|shards")
+def shards_of_9_1(session: Session, _: list[bytes], shards: Any) -> Reply:
     """CLUSTER SHARDS with the name of each shard."""
     cluster = of_cluster(session.engine)
     names = [node.shard_id for node in cluster.known if node.primary is None]
-    shards = cluster_shards(session, args)
-    assert isinstance(shards, list)
     return [Map({**shard, b"id": name}) for shard, name in zip(shards, names, strict=True)]

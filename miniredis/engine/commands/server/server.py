@@ -8,7 +8,7 @@ from ...clients.client_flags import EXECUTING
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
-from ...declarations.registry import Handler, command, wrap_in_versions
+from ...declarations.registry import command, completed_in
 from ...keyspace.keyspace import Database
 from ...numbers.numbers import read_range
 from ...protocol import errors
@@ -66,19 +66,12 @@ def flushall(session: Session, args: list[bytes]) -> Reply:
     return flush(session, args, None)
 
 
-def invalidate_before_reply(handler: Handler) -> Handler:
-    """FLUSHDB or FLUSHALL, which invalidates the keys of its own client before it replies to a request."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        reply = handler(session, args)
-        if session.runs_request:
-            session.engine.notifier.tracking.command_over()
-        return reply
-
-    return run
-
-
-wrap_in_versions("7.4-8.0", "flushdb flushall", invalidate_before_reply)
+@completed_in("7.4-8.0", "flushdb flushall")
+def invalidate_before_reply(session: Session, _: list[bytes], reply: Reply) -> Reply:
+    """FLUSHDB and FLUSHALL invalidate the keys of their own client before they reply to a request."""
+    if session.runs_request:
+        session.engine.notifier.tracking.command_over()
+    return reply
 
 
 def flush(session: Session, args: list[bytes], database: Database | None) -> Reply:

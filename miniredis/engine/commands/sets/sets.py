@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...clients.session import Session
-from ...declarations.registry import Keys, command, in_versions
+from ...declarations.registry import Keys, command, completed_in
 from ...keyspace.keyspace import SET
 from ...numbers.numbers import read_positive
 from ...protocol import errors
@@ -191,10 +191,9 @@ def srandmember(session: Session, args: list[bytes]) -> Reply:
     return found
 
 
-@in_versions("6.0", "srandmember")
-def srandmember_of_6_0(session: Session, args: list[bytes]) -> Reply:
-    """SRANDMEMBER, which with a count replies with a set, although a member may come twice."""
-    reply = srandmember(session, args)
+@completed_in("6.0", "srandmember")
+def as_set(_: Session, __: list[bytes], reply: Reply) -> Reply:
+    """SRANDMEMBER of 6.0 replies with a set if it has a count, although a member may come twice."""
     return Set(reply) if isinstance(reply, list) else reply
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...clients.session import Session
 from ...declarations.help import help_on
-from ...declarations.registry import Keys, chosen, command, container, in_versions, instead_of
+from ...declarations.registry import Keys, by_version, chosen, command, completed_in, container
 from ...keyspace.keyspace import STREAM
 from ...numbers.numbers import read_integer
 from ...protocol import errors
@@ -44,36 +44,27 @@ def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
     group = read_stream(session, args[2]).groups.get(args[3])
     if group is None:
         raise CommandError(errors.no_group_of_key(args[2], args[3]))
-    now, inactive = session.engine.now.milliseconds, chosen(session.engine.version, inactivity)
+    now, tells_activity = session.engine.now.milliseconds, TELLS_ACTIVITY(session.engine.version)
     return [
         Map(
             {
                 b"name": consumer.name,
                 b"pending": len(consumer.pending),
                 b"idle": max(now - consumer.seen, 0),
-                **inactive(consumer, now),
+                **({b"inactive": inactivity(consumer, now)} if tells_activity else {}),
             }
         )
         for _, consumer in sorted(group.consumers.items())
     ]
 
 
-def inactivity(consumer: Consumer, now: int) -> dict[bytes, Reply]:
-    """For how long a consumer got no entry: what only later versions tell."""
-    return {}
+TELLS_ACTIVITY: Final = by_version(False, {"7.2+": True})
+"""Whether a version tells when a consumer last got an entry."""
 
 
-instead_of(inactivity, "7.2+")(
-    lambda consumer, now: {b"inactive": max(now - consumer.active, 0) if consumer.active >= 0 else -1}
-)
-
-
-def activity(consumer: Consumer) -> dict[bytes, Reply]:
-    """When a consumer last got an entry: what only later versions tell."""
-    return {}
-
-
-instead_of(activity, "7.2+")(lambda consumer: {b"active-time": consumer.active})
+def inactivity(consumer: Consumer, now: int) -> int:
+    """For how long a consumer got no entry; -1 if it never got one."""
+    return max(now - consumer.active, 0) if consumer.active >= 0 else -1
 
 
 @command("XINFO GROUPS", 3, "readonly", acl="stream", keys=LOOKED_AT, since="5.0.0", syntax="key#0")
@@ -151,8 +142,7 @@ def in_full(stream: Stream, name: bytes, group: ConsumerGroup, count: int | None
         [id_text(number), delivery.consumer.name, delivery.time, delivery.count]
         for number, delivery in islice(group.pending.walk(), count)
     ]
-    active = chosen(version, activity)
-    consumers = [consumer_in_full(each, count, active(each)) for _, each in sorted(group.consumers.items())]
+    consumers = [consumer_in_full(each, count, version) for _, each in sorted(group.consumers.items())]
     return Map(
         {
             b"name": name,
@@ -166,7 +156,7 @@ def in_full(stream: Stream, name: bytes, group: ConsumerGroup, count: int | None
     )
 
 
-def consumer_in_full(consumer: Consumer, count: int | None, activity: dict[bytes, Reply]) -> Map:
+def consumer_in_full(consumer: Consumer, count: int | None, version: Version) -> Map:
     pending = [
         [id_text(number), delivery.time, delivery.count]
         for number, delivery in islice(consumer.pending.walk(), count)
@@ -175,7 +165,7 @@ def consumer_in_full(consumer: Consumer, count: int | None, activity: dict[bytes
         {
             b"name": consumer.name,
             b"seen-time": consumer.seen,
-            **activity,
+            **({b"active-time": consumer.active} if TELLS_ACTIVITY(version) else {}),
             b"pel-count": len(consumer.pending),
             b"pending": pending,
         }
@@ -188,10 +178,7 @@ SINCE_7_0: Final = {
 """Facts that 6.x did not keep."""
 
 
-@in_versions("6.0-6.2", "xinfo|groups xinfo|stream")
-def xinfo_of_6(session: Session, args: list[bytes]) -> Reply:
-    """XINFO as in 6.x."""
-    return known_to_6((xinfo_groups if args[1].upper() == b"GROUPS" else xinfo_stream)(session, args))
+completed_in("6.0-6.2", "xinfo|groups xinfo|stream")(lambda _, __, told: known_to_6(told))
 
 
 def known_to_6(told: Any) -> Reply:

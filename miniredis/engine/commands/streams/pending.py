@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from ...clients.session import Session
-from ...declarations.registry import Handler, Keys, command, in_versions, wrap_in_versions
+from ...declarations.registry import Keys, command, completed_in
 from ...effects.propagation import claim as as_claim
 from ...effects.propagation import set_id
 from ...keyspace.keyspace import Database, Value
@@ -325,25 +325,18 @@ def xautoclaim(session: Session, args: list[bytes]) -> Reply:
     return [id_text(following[0] if following else 0), told, deleted]
 
 
-@in_versions("6.2", "xautoclaim")
-def xautoclaim_of_6_2(session: Session, args: list[bytes]) -> Reply:
-    """XAUTOCLAIM as in 6.2, which did not tell of deleted entries."""
-    reply = xautoclaim(session, args)
-    return reply[:2] if isinstance(reply, list) else reply
+@completed_in("6.2", "xautoclaim")
+def without_deleted(_: Session, __: list[bytes], reply: Any) -> Reply:
+    """XAUTOCLAIM of 6.2 does not tell of deleted entries."""
+    told: Reply = reply[:2]
+    return told
 
 
-def sees_claimant(handler: Handler) -> Handler:
-    """XCLAIM or XAUTOCLAIM, which creates the consumer also where there is nothing for it."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        reply = handler(session, args)
-        see(session, *args[1:4])
-        return reply
-
-    return run
-
-
-wrap_in_versions("7.2+", "xclaim xautoclaim", sees_claimant)
+@completed_in("7.2+", "xclaim xautoclaim")
+def sees_claimant(session: Session, args: list[bytes], reply: Reply) -> Reply:
+    """XCLAIM and XAUTOCLAIM create the consumer also where there is nothing for it."""
+    see(session, *args[1:4])
+    return reply
 
 
 def read_autoclaim(words: list[bytes], now: int) -> tuple[int, Claim]:

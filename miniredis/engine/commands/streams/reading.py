@@ -19,6 +19,7 @@ from ...declarations.registry import (
     by_version,
     chosen,
     command,
+    completed_in,
     prepared_in,
     wrap_in_versions,
 )
@@ -250,20 +251,15 @@ WHEN_GONE: Final = by_version(raise_stream_gone, {"6.0-6.2": None})
 """What happens to a blocked reader of a group when its stream is deleted; in 6.x it waits on."""
 
 
-def sees_consumer(handler: Handler) -> Handler:
-    """XREADGROUP, which creates the consumer also where there is nothing for it."""
-
-    def run(session: Session, args: list[bytes]) -> Reply:
-        reply = handler(session, args)
-        reading = read_options(session, args, OPTIONS_OF_XREADGROUP)
-        for key in reading.keys:
-            see(session, key, reading.group or b"", reading.consumer)
-        return reply
-
-    return run
+@completed_in("7.2+", "xreadgroup")
+def sees_consumer(session: Session, args: list[bytes], reply: Reply) -> Reply:
+    """XREADGROUP creates the consumer also where there is nothing for it."""
+    reading = read_options(session, args, OPTIONS_OF_XREADGROUP)
+    for key in reading.keys:
+        see(session, key, reading.group or b"", reading.consumer)
+    return reply
 
 
-wrap_in_versions("7.2+", "xreadgroup", sees_consumer)
 wrap_in_versions("7.2+", "xreadgroup", reads_again)
 
 
