@@ -46,7 +46,7 @@ instead_of(new_expiring, VALKEY)(ValkeyHash.over)
 
 
 def place_of_fields(args: list[bytes], start: int) -> int:
-    """Where the word FIELDS is, with a word behind it."""
+    """Where the word FIELDS is, with a word behind it; for HGETEX and HSETEX, the key may be that word."""
     for at in range(start, len(args) - 1):
         if args[at].upper() == b"FIELDS":
             return at
@@ -180,7 +180,7 @@ def hgetdel(session: Session, args: list[bytes]) -> Reply:
 @in_versions(VALKEY, "hgetex", keys=(Keys(1, "RW access update"),))
 def hgetex(session: Session, args: list[bytes]) -> Reply:
     """HGETEX of Valkey."""
-    key, at = args[1], place_of_fields(args, 2)
+    key, at = args[1], place_of_fields(args, 1)
     options = read_words(args[2:at], "EX PX EXAT PXAT PERSIST")
     fields = counted(args, at)
     values = live_fields(session.db, key)
@@ -191,7 +191,7 @@ def hgetex(session: Session, args: list[bytes]) -> Reply:
 @in_versions(VALKEY, "hsetex", keys=(Keys(1, "RW insert"),))
 def hsetex(session: Session, args: list[bytes]) -> Reply:
     """HSETEX of Valkey, which takes conditions of the key, too."""
-    key, at = args[1], place_of_fields(args, 2)
+    key, at = args[1], place_of_fields(args, 1)
     options = read_words(args[2:at], "NX XX FNX FXX EX PX EXAT PXAT KEEPTTL")
     pairs = counted(args, at, 2)
     values = live_fields(session.db, key)

@@ -102,7 +102,7 @@ def lpos(session: Session, args: list[bytes]) -> Reply:
 
 
 @prepared_in("7.2+", "lpos")
-def with_ranks_that_fit(session: Session, args: list[bytes]) -> None:
+def with_ranks_that_fit(_: Session, args: list[bytes]) -> None:
     """LPOS refuses the rank whose absolute value does not fit."""
     for at in range(3, len(args) - 1, 2):
         if args[at].upper() == b"RANK" and parse_integer(args[at + 1]) == MIN:
@@ -226,6 +226,13 @@ def lrem(session: Session, args: list[bytes]) -> Reply:
     if removed:
         session.db.shrunk(args[1], values, "lrem", removed)
     return removed
+
+
+@prepared_in("7.4+ valkey-8.1+", "lrem")
+def with_counts_that_fit(_: Session, args: list[bytes]) -> None:
+    """LREM refuses the count whose absolute value does not fit."""
+    if parse_integer(args[2]) == MIN:
+        raise CommandError(errors.outside(-MAX, MAX))
 
 
 def remove_equal(values: ListValue, element: bytes, most: int, *, from_tail: bool) -> int:

@@ -72,7 +72,8 @@ def set_with_options(session: Session, args: list[bytes]) -> Reply:
 @instead_of(set_with_options, "6.2")
 def gets_or_creates(session: Session, args: list[bytes]) -> Reply:
     """SET takes NX or GET, not both."""
-    if {b"NX", b"GET"} <= {word.upper() for word in args[PLAIN_SET:]}:
+    options = read_set_options(args[PLAIN_SET:])
+    if options.get and options.only_if == b"NX":
         raise CommandError(errors.SYNTAX)
     return set_with_options(session, args)
 
