@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ..declarations.registry import chosen, instead_of
+from ..declarations.registry import by_version, instead_of
 from ..numbers.numbers import parse_integer, read_integer
 from ..protocol import errors
 from ..protocol.errors import CommandError
@@ -24,7 +24,6 @@ from .client_flags import (
 from .publishing import CHANNELS, PATTERNS, SHARDS
 
 if TYPE_CHECKING:
-    from ..declarations.registry import Command
     from .publishing import SubscriptionKind
     from .session import Session
     from .tracking import Tracker
@@ -96,15 +95,12 @@ def queued_commands(session: Session) -> bytes:
 
 
 def last_command(session: Session) -> bytes:
-    named = chosen(session.engine.version, shown_name)
-    return named(session.last_command) if session.last_command else b"NULL"
+    name = session.last_command.name if session.last_command else b"NULL"
+    return name if NAMES_SUBCOMMANDS(session.engine.version) else name.partition(b"|")[0]
 
 
-def shown_name(command: Command) -> bytes:
-    return command.name
-
-
-instead_of(shown_name, "6.0-6.2")(lambda command: command.name.partition(b"|")[0])
+NAMES_SUBCOMMANDS: Final = by_version(True, {"6.0-6.2": False})
+"""Whether a version tells which subcommand a client has sent."""
 
 POINTER: Final = 8
 """Bytes that each argument takes in a transaction in addition to its own."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..clients.notifications import NONE, after_reply
 from ..clients.waiting import Waiter
-from ..declarations.registry import by_version, chosen, instead_of
+from ..declarations.registry import by_version, chosen
 from ..input import run_input
 from ..protocol.replies import NO_REPLY, NULL_ARRAY, NoReply, Output, Reply, encode, joined
 from ..scripts.script_flags import may_write
@@ -52,14 +52,8 @@ NO_LIBRARY: Final = {b"lib-name": b"", b"lib-ver": b""}
 """What is known of a library until CLIENT SETINFO."""
 
 
-def holds_pushes(session: Session) -> bool:  # noqa: ARG001
-    """Whether delayed pushes wait for more than the current reply: since 7.2 for those of a transaction."""
-    return False
-
-
-instead_of(holds_pushes, "7.2+")(lambda session: bool(session.flags & EXECUTING))
-
-
+holds_pushes: Final = by_version(False, {"7.2+": True})
+"""Whether delayed pushes wait for all replies of a transaction, not only for the current one."""
 hears_when_mute: Final = by_version(True, {"6.0": False})
 """Whether CLIENT REPLY OFF and SKIP leave out replies only, not pushes."""
 
@@ -220,7 +214,7 @@ class Session:
     def end_reply(self) -> None:
         """Queues the delayed pushes."""
         self.after_reply = NONE
-        if not chosen(self.engine.version, holds_pushes)(self):
+        if not (self.flags & EXECUTING and holds_pushes(self.engine.version)):
             self.outgoing += self._late
             self._late.clear()
 

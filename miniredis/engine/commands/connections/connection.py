@@ -10,7 +10,7 @@ from ...clients.client_flags import UNAUTHENTICATED
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
-from ...declarations.registry import AT_ONCE, chosen, command, in_versions, instead_of
+from ...declarations.registry import AT_ONCE, by_version, chosen, command, in_versions
 from ...keyspace.keyspace import Database
 from ...numbers.numbers import read_integer
 from ...protocol import errors
@@ -198,17 +198,13 @@ OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search
 
 def checked_name(session: Session, name: bytes) -> bytes:
     """A client's name; raises ``CommandError`` if it has spaces or unprintable characters."""
-    if not is_name(chosen(session.engine.version, checked_part)(name)):
+    if not is_name(errors.until_nul(name) if ENDS_AT_NUL(session.engine.version) else name):
         raise CommandError(errors.CLIENT_NAME)
     return name
 
 
-def checked_part(text: bytes) -> bytes:
-    """What of a client's name is checked: all, but since 7.2 only what stands before a NUL."""
-    return text
-
-
-instead_of(checked_part, "7.2+")(errors.until_nul)
+ENDS_AT_NUL: Final = by_version(False, {"7.2+": True})
+"""Whether only what stands before a NUL is checked of a client's name."""
 
 
 def is_name(text: bytes) -> bool:
