@@ -471,7 +471,13 @@ def variant(versions: str, names: str, **changes: Any) -> None:
 
 
 def in_versions(versions: str, names: str, **changes: Any) -> Callable[[Handler], Handler]:
-    """Declares the function that runs commands in some versions, and what else ``variant`` takes."""
+    """Declares the function that runs commands in some versions, and what else ``variant`` takes.
+
+    Do so before anything is put around it: what is there already would be lost.
+    """
+    for name in names.encode().split():
+        rows = [row for row in VARIANTS.get(name, ()) if "handler" in row.changes]
+        assert not any(row.versions & versions_in(versions) for row in rows), f"{name!r} is declared too late"
 
     def declare(handler: Handler) -> Handler:
         variant(versions, names, handler=handler, **changes)

@@ -78,6 +78,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("CONFIG SET set-max-intset-entries 3", "SADD a 1 1 1 0", "SORT a BY * ALPHA", "SMEMBERS a"),
         "CONFIG SET set-max-intset-entries 512",
     ),
+    "a replica": ("REPLICAOF 127.0.0.1 1", "WAIT 0 1", "REPLICAOF NO ONE"),
     "a time that is too far": (
         *("SET k v", f"RESTORE k 9223372036854775807 {'{payload}'} REPLACE", "APPEND k x"),
     ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...clients.client_flags import REPLICA
 from ...clients.session import Session
-from ...declarations.registry import command, in_versions, instead_of, prepared_in
+from ...declarations.registry import command, completed_in, instead_of, prepared_in
 from ...effects.effects import Effect, EffectReader
 from ...effects.recording import counters
 from ...numbers.numbers import MAX, parse_integer, read_integer, read_milliseconds, read_range
@@ -20,7 +20,6 @@ from ...protocol.replies import Reply
 from ...replication import replication_errors
 from ...replication.acks import NOTHING
 from ...replication.master_session import acknowledged
-from ..keys.generic import wait
 from .replicas import replica_of
 
 if TYPE_CHECKING:
@@ -37,25 +36,12 @@ def read_timeout(session: Session, text: bytes) -> int | None:
     return timeout
 
 
-@in_versions("7.2+", "wait")
-def wait_in_time(session: Session, args: list[bytes]) -> Reply:
-    """WAIT, which looks at its timeout at once."""
+@prepared_in("7.2+", "wait")
+def in_time(session: Session, args: list[bytes]) -> None:
+    """WAIT looks at its timeout at once."""
     if session.engine.replication.upstream.address is None:
         read_integer(args[1])
         read_timeout(session, args[2])
-    reply = wait(session, args)
-    count_getack(session)
-    return reply
-
-
-def count_getack(session: Session) -> None:
-    """Adds the REPLCONF GETACK that a waiting command sends to the replication offset.
-
-    As in redis-server, the offset rises by one for each effect where no backlog is kept.
-    """
-    history = session.engine.replication.history
-    if session.waiter is not None and not history.is_kept:
-        history.offset += 1
 
 
 @command(
@@ -87,8 +73,18 @@ def waitaof(session: Session, args: list[bytes]) -> Reply:
             raise CommandError(replication_errors.WAITAOF_WITHOUT_FILE)
         return counts[0] >= local and counts[1] >= replicas
 
-    reply = acks.wait_for(session, reached, suffices, timeout)
-    count_getack(session)
+    return acks.wait_for(session, reached, suffices, timeout)
+
+
+@completed_in("7.2+", "wait waitaof")
+def count_getack(session: Session, _: list[bytes], reply: Reply) -> Reply:
+    """Adds the REPLCONF GETACK that a waiting command sends to the replication offset.
+
+    As in redis-server, the offset rises by one for each effect where no backlog is kept.
+    """
+    history = session.engine.replication.history
+    if session.waiter is not None and not history.is_kept:
+        history.offset += 1
     return reply
 
 
