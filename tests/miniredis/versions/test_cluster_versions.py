@@ -210,6 +210,14 @@ def test_clusterscan_returns_each_key_of_a_cluster_once(count: int) -> None:
     assert sorted(found) == sorted(keys)
 
 
+def test_clusterscan_refuses_a_position_that_python_would_not_parse() -> None:
+    with miniredis.start(version="valkey-9.1", cluster_enabled="yes") as server, server.client() as client:
+        with pytest.raises(redis.ResponseError, match="Invalid cursor"):
+            client.execute_command("CLUSTERSCAN", "0-{foo}-" + "1" * 5000)
+        padded = "0-{foo}-" + "1".zfill(5000)
+        assert client.execute_command("CLUSTERSCAN", padded, "SLOT", 12182) == [b"0", []]
+
+
 def test_the_nodes_of_a_shard_tell_its_name_also_after_a_failover() -> None:
     with miniredis.cluster(nodes=2, replicas=1, version="8.0") as cluster:
         names = [shard_of(node) for node in cluster.nodes]

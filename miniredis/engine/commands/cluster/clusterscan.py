@@ -35,8 +35,8 @@ __all__: list[str] = []
 FINGERPRINT: Final = b"crc32"
 """Tells in what order a slot is walked: the same on each node."""
 
-POSITION: Final = re.compile(rb"[ \t\n\v\f\r]*\+?([0-9]+)").fullmatch
-"""A number as C's ``strtoul`` parses it, but not negative."""
+POSITION: Final = re.compile(rb"[ \t\n\v\f\r]*\+?0*([0-9]{1,20})").fullmatch
+"""A number as C's ``strtoul`` parses it, but not negative; longer ones do not fit into 64 bits."""
 
 OVER: Final[list[Reply]] = [b"0", []]
 

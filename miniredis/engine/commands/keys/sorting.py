@@ -143,11 +143,8 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     elements = elements_of(value, options)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
-        options.by, options.alpha, options.sorts = (
-            None,
-            True,
-            True,
-        )  # Redis does not let the order of a hash table decide
+        # Redis does not let the order of a hash table decide
+        options.by, options.alpha, options.sorts = None, True, True
     start = max(options.start, 0)
     end = len(elements) if options.count < 0 else min(start + options.count, len(elements))
     if options.sorts:
