@@ -77,6 +77,7 @@ for versions, names, changes in (
     (OLD, "readonly readwrite", {"flags": "-loading -stale"}),
     (OLD, "role", {"categories": "-admin -dangerous +dangerous"}),
     (OLD, "pfdebug", {"arity": -3}),
+    (OLD, "debug", {"allowed_by": ""}),
     ("7.2+", "command|getkeys command|getkeysandflags", {"arity": -3}),
     ("6.2", "reset", {"flags": "-no_auth"}),
     ("6.0", "echo lastsave role time", {"flags": "+readonly"}),

@@ -108,11 +108,13 @@ function redis.sha1hex(...)
     return enough(sha1hex((kind == "string" or kind == "number") and tostring(text) or ""))
 end
 
+local OF_LEVEL = (host.version_number >= 0x070400 or host.valkey ~= "") and "log" or "debug"
+
 function redis.log(...)
     local count, level = select("#", ...), ...
     if count < 2 then raise("redis.log() requires two arguments or more.") end
     if type(level) ~= "number" then raise("First argument must be a number (log level).") end
-    if not (level > -1 and level < 4) then raise("Invalid debug level.") end
+    if not (level > -1 and level < 4) then raise("Invalid " .. OF_LEVEL .. " level.") end
     local parts = {}
     for index = 2, count do
         local part = select(index, ...)
