@@ -1,4 +1,4 @@
-"""The parts of the scripts that depend on the kind of queue: Lua functions that the steps in ``lua`` call.
+"""The parts of the scripts that depend on the kind of queue: Lua functions that steps call.
 
     hold(name)        take the consumer role for this holder; returns a status, and who else holds it; "more"
                       if some rows of an earlier consumer are in the queue again, and others not yet

@@ -44,7 +44,7 @@ class Slice:
         end: The number after the last row.
         length: How many rows the copy has; 0 if the queue is not copied.
         slices: In how many slices the copy is read.
-        total: About how many bytes the queue has in all slices; None if the server does not say.
+        total: About how many bytes the copy has in all slices; None if that is not known.
     """
 
     key: bytes
@@ -94,9 +94,16 @@ class Peek:
     def _slices(self, key: bytes, length: int, within: tuple[float, float], *, copied: bool) -> list[Slice]:
         first, last = int(min(within[0], length)), int(min(within[1], length))
         parts = slices(first, last, self.options.partitions) if first < last else []
-        total = self._server.reply_to(b"MEMORY", b"USAGE", key, b"SAMPLES", b"0") if parts else None
-        known = total if isinstance(total, int) else None
-        return [Slice(key, start, end, length if copied else 0, len(parts), known) for start, end in parts]
+        total = self._bytes_of(key) if parts and copied else None
+        return [Slice(key, start, end, length if copied else 0, len(parts), total) for start, end in parts]
+
+    def _bytes_of(self, copy: bytes) -> int | None:
+        """About how many bytes a copy has; None if the server does not say, as to a user without the right.
+
+        A queue that is not copied is not asked for it: it may grow, and the server would look at all of it.
+        """
+        found = self._server.reply_to(b"MEMORY", b"USAGE", copy, b"SAMPLES", b"0")
+        return found if isinstance(found, int) else None
 
     def read(self, part: Slice) -> Iterator[tuple[int, Rows]]:
         """Yields the number of a row, and some thousand rows from there on.

@@ -118,6 +118,21 @@ def test_a_reply_of_a_queue_that_is_small_as_a_whole_may_have_many_rows(
             assert [len(rows) for part in peek.plan() for _, rows in peek.read(part)] == wanted
 
 
+def test_the_bytes_of_a_copy_are_those_of_all_its_rows_and_a_queue_itself_is_not_asked(
+    make: Callable[..., Place],
+) -> None:
+    """A sample would have only the small rows, which came last."""
+    place = make()
+    place.put(*([b"L" * 20_000] * 20), *([b"s" * 1000] * 100))
+    with Peek(place.options()) as peek:
+        (part,) = peek.plan()
+    assert part.total is not None
+    assert 500_000 <= part.total < 700_000
+    with Peek(place.options(snapshot="false")) as peek:
+        (part,) = peek.plan()
+    assert part.total is None
+
+
 def commands_of_steps(raw: Any, act: Callable[[], object]) -> list[list[list[bytes]]]:
     """The commands of each script that runs meanwhile."""
     with raw.monitor() as monitor:

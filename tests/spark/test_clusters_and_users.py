@@ -16,6 +16,7 @@ from conformance.targets import Address
 from pressure import PressureError
 from pressure.protocol.lua import Script
 from pressure.spark import lua, sink_lua
+from pressure.spark import rows as replies
 from pressure.spark.kinds import COMMON
 from pressure.spark.kinds import KINDS as FUNCTIONS
 from pressure.spark.lua import Step
@@ -186,6 +187,18 @@ def test_a_user_without_the_rights_for_keys_of_spark_is_refused(
 ) -> None:
     with pytest.raises(PressureError, match="refuses them to this user"):
         worked(make, "pressure", user("pressure", "~__spark__:*"))
+
+
+def test_a_user_who_may_not_ask_for_the_bytes_of_a_copy_reads_it_in_smaller_replies(
+    make: Callable[..., Place], user: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replies, "UNKNOWN_TOGETHER", 50)
+    place = make()
+    place.put(*some(0, 500))
+    with Peek(place.options(url=user("pressure", "+memory|usage"))) as peek:
+        found = [rows.values for part in peek.plan() for _, rows in peek.read(part)]
+    assert [value for values in found for value in values] == some(0, 500)
+    assert max(map(len, found)) == 50
 
 
 def test_the_rights_in_the_guide_are_those_of_the_commands_that_are_sent() -> None:

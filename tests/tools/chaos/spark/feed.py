@@ -61,7 +61,10 @@ class Feed(threading.Thread):
             self.put += numbers
 
     def forget(self, count: int, kept: Collection[int]) -> None:
-        """The server has gone back: of the rows but the first ``count`` it has these. Others may be on their way in Spark."""
+        """Note that the server has gone back: of the rows after the first ``count`` it has lost all but ``kept``.
+
+        Spark may have read the lost ones before, so they may come out nevertheless.
+        """
         gone = {*self.put[count:]}.difference(kept)
         self.unknown |= gone
         self.put = [each for each in self.put if each not in gone]
