@@ -168,6 +168,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("SSCAN none ' -1'", "SSCAN none -0", "SSCAN none ' '", "LPOS l b FOO 1 RANK -9223372036854775808"),
         *("LPOS l b COUNT -1 RANK -9223372036854775808", "ZRANGE z x 0 BYSCORE BYSCORE", "ZCOUNT z ' 1' 2"),
         *("LREM l -9223372036854775808 a", "SET k v EX NX GET", "HGETEX FIELDS FIELDS 1 f"),
+        *("HSETEX none XX EX x FIELDS 1 f v", "ZADD w 5e-324 1", "SORT w", "RPUSH w2 1e-310 2", "SCAN x", "SORT w2"),
         *(f"HSCAN h {'0' * 5000}", f"HSCAN h {'9' * 5000}", "HSCAN h 18446744073709551616"),
     ),
     "several patterns of SORT": (

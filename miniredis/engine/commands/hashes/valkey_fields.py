@@ -195,9 +195,9 @@ def hsetex(session: Session, args: list[bytes]) -> Reply:
     options = read_words(args[2:at], "NX XX FNX FXX EX PX EXAT PXAT KEEPTTL")
     pairs = counted(args, at, 2)
     values = live_fields(session.db, key)
-    when = time_in(session, b"hsetex", options)
     if (b"NX" in options and values is not None) or (b"XX" in options and values is None):
         return 0
+    when = time_in(session, b"hsetex", options)
     if not may_set(values, pairs[::2], options):
         return 0
     known = [] if values is None else [field for field in dict.fromkeys(pairs[::2]) if field in values.fields]

@@ -12,7 +12,7 @@ from ...acl import acl_errors
 from ...clients.session import Session
 from ...cluster import cluster_errors
 from ...cluster.membership import check_not_in_cluster
-from ...declarations.registry import Keys, UnknownKeys, chosen, command, instead_of
+from ...declarations.registry import Keys, UnknownKeys, by_version, chosen, command, instead_of
 from ...keyspace.keyspace import Database, StringValue, Value
 from ...numbers.numbers import DECIMAL, parse_double, read_integer
 from ...protocol import errors
@@ -140,7 +140,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     db = session.db
     value = db.lookup_read(key)
-    elements = elements_of(value, options)
+    elements = elements_of(value, options, mistakes_errno=mistakes_errno(session.engine.version))
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
         # Redis does not let the order of a hash table decide
@@ -154,12 +154,15 @@ def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     return list(shown(db, elements[start:end], options))
 
 
-def elements_of(value: Value | None, options: Options) -> list[bytes]:
+mistakes_errno: Final = by_version(True, {"8.0 valkey-8.1+": False})
+"""Whether SORT mistakes a score out of C's range, of which errno tells, for an element that is no number."""
+
+
+def elements_of(value: Value | None, options: Options, *, mistakes_errno: bool) -> list[bytes]:
     """The elements to sort, in the order of the value."""
     if isinstance(value, SortedSet):
-        # Redis first unpacks the sorted set. If that sets errno, Redis mistakes it for an invalid element.
         is_out_of_range = value.unpack()
-        if is_out_of_range and options.by is None and not options.alpha:
+        if is_out_of_range and mistakes_errno and options.by is None and not options.alpha:
             raise CommandError(errors.NOT_SCORES)
         return [member for _, member in value]
     if value is not None and not isinstance(value, deque | SetValue):
@@ -223,11 +226,12 @@ def plain_number_of(text: bytes) -> float:
 
 @instead_of(number_of, "valkey-9.1+")
 def plain_number_of_valkey(text: bytes) -> float:
-    """A decimal number without spaces in front, and not nothing."""
+    """A decimal number without spaces in front, and not nothing; it may be as small as can be."""
     number = until_nul(text)
     if not number or NOT_PLAIN(number):
         raise CommandError(errors.NOT_SCORES)
-    return number_of(number)
+    is_small = DECIMAL(number) and 0 < abs(float(number)) < 1
+    return float(number) if is_small else number_of(number)
 
 
 def shown(db: Database, elements: list[bytes], options: Options) -> Iterator[Reply]:
