@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..commands.expiry import too_far
+from ..commands.streams.groups import find_group
 from ..commands.streams.pending import MOST_ALLOCATED
 from ..commands.strings.strings import increment
 from ..declarations.registry import Handler, in_versions, instead_of, prepared_in, wrap_in_versions
@@ -143,6 +144,17 @@ def needs_stream(session: Session, args: list[bytes]) -> None:
     """XSETID looks at the key first."""
     if session.db.lookup_read(args[1], STREAM) is None:
         raise CommandError(errors.NO_SUCH_KEY)
+
+
+def delete_of_none(session: Session, args: list[bytes], changes: int) -> None:
+    """XGROUP DELCONSUMER tells of a consumer that there is not, too; 6.0 even makes it first."""
+    _, group = find_group(session, args)
+    if args[4] not in group.consumers:
+        session.db.changed_beside(args[2], "xgroup-delconsumer", changes)
+
+
+prepared_in("6.0", "xgroup|delconsumer")(partial(delete_of_none, changes=2))
+prepared_in("6.2", "xgroup|delconsumer")(partial(delete_of_none, changes=1))
 
 
 @prepared_in("6.2", "xautoclaim")

@@ -111,17 +111,24 @@ def of_lpos(args: list[bytes]) -> bytes:
     )
 
 
+def place_of(option: bytes, args: list[bytes]) -> int:
+    """Where XREAD or XREADGROUP has an option; a group or a consumer may have the same name."""
+    words = [word.upper() for word in args]
+    group = words.index(b"GROUP") if words[0] == b"XREADGROUP" and b"GROUP" in words else len(words)
+    return next(at for at, word in enumerate(words) if word == option and not group < at <= group + 2)
+
+
 def of_streams(ids: bytes) -> dict[bytes, Said]:
     """What XREAD and XREADGROUP say of timeouts, and of keys without ids."""
     return {
-        errors.TIMEOUT_NEGATIVE: lambda args: timeout(list(map(bytes.upper, args)).index(b"BLOCK") + 1)(args),
+        errors.TIMEOUT_NEGATIVE: lambda args: timeout(place_of(b"BLOCK", args) + 1)(args),
         errors.UNBALANCED_STREAMS: lambda args: errors.unbalanced_streams(args[0].lower(), ids),
     }
 
 
 def plus_in_group(args: list[bytes]) -> bytes:
     """What XREADGROUP says of an id that is wrong; it may be ``+``, unless one before it is wrong, too."""
-    places = args[5 + list(map(bytes.upper, args[4:])).index(b"STREAMS") :]
+    places = args[place_of(b"STREAMS", args) + 1 :]
     for word in places[len(places) // 2 :]:
         if word == b"+":
             return errors.PLUS_IN_GROUP

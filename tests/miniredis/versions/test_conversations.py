@@ -160,6 +160,7 @@ CONVERSATIONS: Final[dict[str, tuple[str, ...]]] = {
         *("XGROUP CREATE s g 0 MKSTREAM", "XREAD STREAMS s +", "XREAD STREAMS none s + +", "XADD s 1-1 a b"),
         *("XREAD STREAMS s none + +", "XDEL s 1-1", "XREAD STREAMS s +", "SET x y", "XREAD STREAMS s x + +"),
         *("XREADGROUP GROUP g c STREAMS s s s +", "XREADGROUP GROUP g c STREAMS s s + s"),
+        "XREADGROUP GROUP block c BLOCK -5 STREAMS s >",
     ),
     "nothing to look at": ("LATENCY DOCTOR", "WAIT 0 0", "ROLE"),
     "options of scans": (
@@ -290,6 +291,11 @@ def test_who_invalidates_own_keys_hears_of_it_before_or_after_the_reply(
 HELD: Final = "HELLO 3; SUBSCRIBE u; CLIENT REPLY OFF; PUBLISH u v; CLIENT REPLY ON"
 NUMBERS: Final = "b HELLO 3; b PSUBSCRIBE x* y*; HELLO 3; PSUBSCRIBE x*; PUBSUB NUMPAT"
 POPPED: Final = "HELLO 3; CLIENT TRACKING ON BCAST NOLOOP; BLPOP a 0; b LPUSH a v"
+DELETED_NONE: Final = (
+    "HELLO 3; XGROUP CREATE s g 0 MKSTREAM; CONFIG SET notify-keyspace-events Et; "
+    "SUBSCRIBE __keyevent@0__:xgroup-delconsumer; XGROUP DELCONSUMER s g c"
+)
+TOLD_NONE: Final = b">3\r\n$7\r\nmessage\r\n$33\r\n__keyevent@0__:xgroup-delconsumer\r\n$1\r\ns\r\n"
 BROADCAST: Final = "HELLO 3; CLIENT TRACKING ON BCAST PREFIX a PREFIX ''; SET a b"
 STORED: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CLIENT TRACKING ON; EXISTS a;"
 EVENTS: Final = "HELLO 3; SADD s x; SADD t y; SADD a z; CONFIG SET notify-keyspace-events Eg; SUBSCRIBE __keyevent@0__:del;"
@@ -300,6 +306,7 @@ DELETED: Final = b">3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:del\r\n$1\r\na\r
 
 @pytest.mark.parametrize(("version", "requests", "heard"), [
     ("6.0", HELD, OK),
+    *((version, DELETED_NONE, told) for version, told in (("6.2", TOLD_NONE + b":0\r\n"), ("7.0", b":0\r\n"))),
     ("6.2", HELD, b">3\r\n$7\r\nmessage\r\n$1\r\nu\r\n$1\r\nv\r\n" + OK),
     ("6.0", NUMBERS, b":3\r\n"),
     ("6.2", NUMBERS, b":2\r\n"),
