@@ -344,7 +344,7 @@ ALIASES: Final[dict[str, str]] = {name: row for name, row in ROWS.items() if isi
 """Old names of directives, each with the current name."""
 
 CHECKS: Final = (("7.2+", "loglevel", one_of(*LOG_LEVELS)),)
-"""The checks that are others in some versions, each with those, and the name of its directive."""
+"""What some versions check instead: the versions, the name of the directive, and their check."""
 
 
 def check_in(version: Version, name: str) -> Check:

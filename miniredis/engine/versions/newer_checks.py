@@ -67,7 +67,7 @@ START, END, UNIT = 2, 3, 4
 
 
 def counts_after_checks(_: Session, args: list[bytes], least: int, order: tuple[int, ...]) -> list[bytes]:
-    """BITCOUNT does the same, in an order; with a range it has at least so many words."""
+    """BITCOUNT looks at its words in this order before the key; with a range, it has so many at least."""
     if len(args) > 5 or 2 < len(args) < least:
         raise CommandError(SYNTAX)
     for at in order:

@@ -176,7 +176,7 @@ TAKE_SEVERAL: Final = by_version((), {"valkey-8.1": (b"ID",), "valkey-9.1+": (b"
 
 
 def read_ids(words: list[bytes]) -> list[int]:
-    """The numbers at the beginning of some words: of none, no client has the number."""
+    """The numbers up to the first word that is none."""
     numbers: list[int] = []
     for word in words:
         number = parse_integer(word)
