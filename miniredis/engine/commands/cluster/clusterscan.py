@@ -35,8 +35,8 @@ __all__: list[str] = []
 FINGERPRINT: Final = b"crc32"
 """Tells in what order a slot is walked: the same on each node."""
 
-POSITION: Final = re.compile(rb"[ \t\n\v\f\r]*\+?0*([0-9]{1,20})").fullmatch
-"""A number as C's ``strtoul`` parses it, but not negative; longer ones do not fit into 64 bits."""
+POSITION: Final = re.compile(rb"[ \t\n\v\f\r]*+\+?+([0-9]++)").fullmatch
+"""A number as C's ``strtoul`` parses it, but not negative."""
 
 OVER: Final[list[Reply]] = [b"0", []]
 
@@ -128,10 +128,11 @@ def read_position(cursor: bytes) -> tuple[int, int]:
     """The slot of a cursor, and the CRC of the next key there."""
     parts = cursor.split(b"-", 2)
     number = POSITION(parts[2]) if len(parts) == 3 else None
-    if number is None or int(number[1]) > LARGEST:
+    digits = number[1].lstrip(b"0") if number is not None else b""
+    if number is None or len(digits) > len(str(LARGEST)) or int(digits or b"0") > LARGEST:
         raise CommandError(cluster_errors.INVALID_CURSOR)
     slot = key_slot(parts[1])
-    crc, of_slot = divmod(int(number[1]), SLOTS)
+    crc, of_slot = divmod(int(digits or b"0"), SLOTS)
     return slot, crc if parts[0] == FINGERPRINT and of_slot == slot else 0
 
 
