@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from ..acl import acl_errors
-from ..declarations.registry import Handler, instead_of, wrap_in_versions
+from ..declarations.registry import instead_of
+from ..declarations.rewording import Made, Said, only_in, reworded
 from ..numbers.numbers import parse_integer
 from ..protocol import errors
-from ..protocol.errors import CommandError
 from ..replication import replication_errors
 from ..scripts import script_errors
 from ..values.stream_ids import read_strict_id
 from .version import OLD
 
 if TYPE_CHECKING:
-    from ..clients.session import Session
-    from ..protocol.replies import Reply
-
-Made: TypeAlias = Callable[[list[bytes]], bytes]
-"""What makes a text from a request."""
-Said: TypeAlias = bytes | Made
+    pass
 
 # Errors that any command may have: the function that makes the text in 7.0, and what stands in for it
 
@@ -135,30 +130,6 @@ def plus_in_group(args: list[bytes]) -> bytes:
         if word not in {b">", b"$"}:
             read_strict_id(word)
     return errors.INVALID_STREAM_ID
-
-
-def only_in(option: bytes, name: bytes) -> Made:
-    """What SCAN or one like it says of a syntax error: an option may be that of another."""
-    text = b"ERR %b option can only be used in %b" % (option, name)
-    return lambda args: text if option in map(bytes.upper, args[2:]) else errors.SYNTAX
-
-
-def reworded(versions: str, names: str, words: Mapping[bytes, Said]) -> None:
-    """Declares other texts for errors of commands."""
-
-    def saying(handler: Handler) -> Handler:
-        def run(session: Session, args: list[bytes]) -> Reply:
-            try:
-                return handler(session, args)
-            except CommandError as error:
-                said = words.get(error.message)
-                if said is None:
-                    raise
-                raise CommandError(said if isinstance(said, bytes) else said(args)) from None
-
-        return run
-
-    wrap_in_versions(versions, names, saying)
 
 
 RADIUS: Final = "georadius georadiusbymember"

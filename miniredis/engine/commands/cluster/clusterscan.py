@@ -19,11 +19,11 @@ from ...cluster import cluster_errors
 from ...cluster.membership import Membership, of_cluster
 from ...cluster.slots import SLOTS, key_slot, slot_tag
 from ...declarations.registry import Keys, command
+from ...declarations.rewording import only_in, reworded
 from ...glob import compile_match
 from ...keyspace.keyspace import TYPE_NAMES
 from ...protocol.errors import SYNTAX, CommandError, unknown_type
 from ...protocol.replies import Reply
-from ...versions.wordings import only_in, reworded
 from ..keys.scanning import LARGEST, Options, is_shown, read_options
 from .changes import read_slot
 
