@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..protocol import errors
 from ..protocol.errors import CommandError
 from .registry import Handler, wrap_in_versions
 
 if TYPE_CHECKING:
-    from ..clients.session import Session
     from ..protocol.replies import Reply
 
 __all__ = ["Made", "Said", "only_in", "reworded"]
@@ -30,7 +29,7 @@ def reworded(versions: str, names: str, words: Mapping[bytes, Said]) -> None:
     """Declares other texts for errors of commands."""
 
     def saying(handler: Handler) -> Handler:
-        def run(session: Session, args: list[bytes]) -> Reply:
+        def run(session: Any, args: list[bytes]) -> Reply:
             try:
                 return handler(session, args)
             except CommandError as error:

@@ -227,7 +227,7 @@ EQUIVALENT: Final = (
     Equivalent(SORTING, "count: int = -1", ("count: int = -2",), _REST),
     Equivalent(SORTING, 'b"GET": (1, lambda options, operands: options.get.append(operands[0])),', ('b"GET": (1, lambda options, operands: options.get.append(operands[-1])),',), "there is one operand"),
     Equivalent(SORTING, 'b"STORE": (1, lambda options, operands: setattr(options, "store", operands[0])),', ('b"STORE": (1, lambda options, operands: setattr(options, "store", operands[-1])),',), "there is one operand"),
-    Equivalent(SORTING, 'b"BY": (1, lambda options, operands: setattr(options, "by", operands[0])),', ('b"BY": (1, lambda options, operands: setattr(options, "by", operands[-1])),',), "there is one operand"),
+    Equivalent(SORTING, 'options.by = operands[0]', ('options.by = operands[-1]',), "there is one operand"),
     Equivalent(SEARCH, "ranks = partly_sorted([order * each.distance for each in found], 0, count - 1)", ("ranks = partly_sorted([order * each.distance for each in found], -1, count - 1)", "ranks = partly_sorted([order * each.distance for each in found], 0, count + 1)", "ranks = partly_sorted([order * each.distance for each in found], 0, count - 0)"), "more are sorted than are taken"),
     Equivalent(SEARCH, "ranks = partly_sorted([order * each.distance for each in found], 0, count - 1)", ("ranks = partly_sorted([order * each.distance for each in found], 1, count - 1)",), "a part of one item needs no sorting"),
     Equivalent(MEMORY, "data = max(used - overhead, 0)", ("data = max(used - overhead, 1)", "data = max(used - overhead, -1)"), "a process has more memory than its tables"),
