@@ -218,10 +218,10 @@ def reject_unknown(session: Session, args: list[bytes]) -> None:
 
 def told_reason(session: Session, reason: bytes) -> bytes:
     """Why a request is no command; a client that must authenticate first hears only that in some versions."""
-    return errors.NO_AUTH if session.must_authenticate and HIDES(session.engine.version) else reason
+    return errors.NO_AUTH if session.must_authenticate and hides_reasons(session.engine.version) else reason
 
 
-HIDES: Final = by_version(False, {"valkey-9.1+": True})
+hides_reasons: Final = by_version(False, {"valkey-9.1+": True})
 """Whether a version says nothing else to clients that must authenticate."""
 
 

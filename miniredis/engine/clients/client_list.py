@@ -96,10 +96,10 @@ def queued_commands(session: Session) -> bytes:
 
 def last_command(session: Session) -> bytes:
     name = session.last_command.name if session.last_command else b"NULL"
-    return name if NAMES_SUBCOMMANDS(session.engine.version) else name.partition(b"|")[0]
+    return name if names_subcommands(session.engine.version) else name.partition(b"|")[0]
 
 
-NAMES_SUBCOMMANDS: Final = by_version(True, {"6.0-6.2": False})
+names_subcommands: Final = by_version(True, {"6.0-6.2": False})
 """Whether a version tells which subcommand a client has sent."""
 
 POINTER: Final = 8

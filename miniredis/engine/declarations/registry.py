@@ -33,6 +33,7 @@ __all__ = [
     "chosen",
     "command",
     "commands",
+    "completed_in",
     "container",
     "declare_rest",
     "find",
@@ -42,6 +43,7 @@ __all__ = [
     "prepared_in",
     "table_of",
     "variant",
+    "wrap_in_versions",
 ]
 
 Handler: TypeAlias = Callable[[Any, list[bytes]], Reply]
@@ -559,15 +561,21 @@ def instead_of(function: Chosen, versions: str) -> Callable[[Chosen], Chosen]:
 
 def chosen(version: Version, function: Chosen) -> Chosen:
     """The function that does in a version what ``function`` does in the default version."""
-    found: Chosen = next((other for at, other in ALTERNATIVES.get(function, ()) if version in at), function)
-    return found
+    for versions, other in ALTERNATIVES.get(function, ()):
+        if version in versions:
+            return other  # type: ignore[no-any-return]
+    return function
 
 
 T = TypeVar("T")
 
 
 def by_version(default: T, others: Mapping[str, T]) -> Callable[[Version], T]:
-    """Declares a value that other versions have otherwise: by their names, the first that fit count."""
+    """Declares a value that other versions have otherwise: by their names, the first that fit count.
+
+    Returns:
+        A function, which is named as one: the value of a version.
+    """
 
     @cache
     def of(version: Version) -> T:

@@ -53,7 +53,7 @@ ARITIES_OF: Final = {
 }
 
 
-NO_KEY_OF_XINFO: Final = by_version(b"", {"6.0": errors.SYNTAX + b", try 'XINFO HELP'"})
+no_key_of_xinfo: Final = by_version(b"", {"6.0": errors.SYNTAX + b", try 'XINFO HELP'"})
 """What XINFO says without a key; empty where it says what it says of unknown subcommands."""
 
 
@@ -67,8 +67,8 @@ def refused_part(session: Session, args: list[bytes]) -> NoReturn:
     if command == b"xgroup" and len(args) > 3 and session.db.lookup_write(args[2], STREAM) is None:
         raise CommandError(errors.XGROUP_NO_KEY)
     version = session.engine.version
-    if command == b"xinfo" and len(args) == 2 and NO_KEY_OF_XINFO(version):
-        raise CommandError(NO_KEY_OF_XINFO(version))
+    if command == b"xinfo" and len(args) == 2 and no_key_of_xinfo(version):
+        raise CommandError(no_key_of_xinfo(version))
     if command == b"xinfo" and len(args) > 2 and session.db.lookup_read(args[2], STREAM) is None:
         raise CommandError(errors.NO_SUCH_KEY)
     raise CommandError(chosen(version, errors.unknown_subcommand)(command, args[1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..acl import acl_errors
 from ..declarations.registry import instead_of
@@ -14,9 +14,6 @@ from ..replication import replication_errors
 from ..scripts import script_errors
 from ..values.stream_ids import read_strict_id
 from .version import OLD
-
-if TYPE_CHECKING:
-    pass
 
 # Errors that any command may have: the function that makes the text in 7.0, and what stands in for it
 

@@ -23,6 +23,7 @@ from conformance.documents.recorded.player import RawClient
 from conformance.targets import target_named
 from miniredis.__main__ import main, read_command_line
 from miniredis.engine import Instant
+from miniredis.engine.declarations.registry import in_versions, table_of
 from miniredis.engine.versions.version import DEFAULT, VERSIONS, versions_in
 from tests.cases import for_each
 
@@ -242,6 +243,12 @@ def test_servers_of_several_versions_run_side_by_side() -> None:
             name: bool(client.execute_command("COMMAND INFO lcs")[0]) for name, client in clients.items()
         }
         assert has_lcs == {name: name not in {"6.0", "6.2"} for name in VERSIONS}
+
+
+def test_what_runs_a_command_in_a_version_is_not_declared_behind_what_is_around_it() -> None:
+    table_of(VERSIONS["8.0"])  # declares what other versions have; since 7.2, something runs before WAIT
+    with pytest.raises(AssertionError, match="b'wait' is declared too late"):
+        in_versions("7.4+", "wait")
 
 
 def test_a_version_that_there_is_not_is_refused_with_the_list_of_those_that_there_are() -> None:

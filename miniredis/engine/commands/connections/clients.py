@@ -149,7 +149,7 @@ def client_kill(session: Session, args: list[bytes]) -> Reply:
 def read_filters(session: Session, words: list[bytes], *, spare: bool) -> list[Filter]:
     """The filters of a request; ``spare`` tells whether they leave the caller out by default."""
     known = chosen(session.engine.version, filters)()
-    takes_several = TAKE_SEVERAL(session.engine.version)
+    takes_several = take_several(session.engine.version)
     found: dict[bytes, Filter] = {}
     ids: dict[bytes, set[int]] = {}
     at = 0
@@ -171,7 +171,7 @@ def read_filters(session: Session, words: list[bytes], *, spare: bool) -> list[F
     return [*found.values(), *([lambda other: other is not session] if spare else [])]
 
 
-TAKE_SEVERAL: Final = by_version((), {"valkey-8.1": (b"ID",), "valkey-9.1+": (b"ID", b"NOT-ID")})
+take_several: Final = by_version((), {"valkey-8.1": (b"ID",), "valkey-9.1+": (b"ID", b"NOT-ID")})
 """The filters that take several ids."""
 
 

@@ -198,12 +198,12 @@ OTHER_THAN_PRINTABLE: Final = re.compile(rb"[^!-~]").search
 
 def checked_name(session: Session, name: bytes) -> bytes:
     """A client's name; raises ``CommandError`` if it has spaces or unprintable characters."""
-    if not is_name(errors.until_nul(name) if ENDS_AT_NUL(session.engine.version) else name):
+    if not is_name(errors.until_nul(name) if is_checked_up_to_nul(session.engine.version) else name):
         raise CommandError(errors.CLIENT_NAME)
     return name
 
 
-ENDS_AT_NUL: Final = by_version(False, {"7.2+": True})
+is_checked_up_to_nul: Final = by_version(False, {"7.2+": True})
 """Whether only what stands before a NUL is checked of a client's name."""
 
 

@@ -22,6 +22,7 @@ from ...values.hashes import HashValue
 from ...values.partial_sort import partly_sorted
 from ...values.sets import SetValue
 from ...values.sorted_sets import SortedSet
+from ...versions.version import Version
 
 BY_OR_GET: Final = UnknownKeys(
     "RO access",
@@ -140,7 +141,7 @@ OPTIONS: Final[dict[bytes, tuple[int, Callable[[Options, list[bytes]], None]]]] 
 def sort_and_get(session: Session, key: bytes, options: Options) -> list[Reply]:
     db = session.db
     value = db.lookup_read(key)
-    elements = elements_of(value, options, mistakes_errno=mistakes_errno(session.engine.version))
+    elements = elements_of(value, options, session.engine.version)
     is_set = isinstance(value, SetValue)
     if is_set and not options.sorts and (options.store is not None or session.is_script):
         # Redis does not let the order of a hash table decide
@@ -158,11 +159,11 @@ mistakes_errno: Final = by_version(True, {"8.0 valkey-8.1+": False})
 """Whether SORT mistakes a score out of C's range, of which errno tells, for an element that is no number."""
 
 
-def elements_of(value: Value | None, options: Options, *, mistakes_errno: bool) -> list[bytes]:
+def elements_of(value: Value | None, options: Options, version: Version) -> list[bytes]:
     """The elements to sort, in the order of the value."""
     if isinstance(value, SortedSet):
         is_out_of_range = value.unpack()
-        if is_out_of_range and mistakes_errno and options.by is None and not options.alpha:
+        if is_out_of_range and mistakes_errno(version) and options.by is None and not options.alpha:
             raise CommandError(errors.NOT_SCORES)
         return [member for _, member in value]
     if value is not None and not isinstance(value, deque | SetValue):

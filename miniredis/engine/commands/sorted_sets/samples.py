@@ -45,12 +45,12 @@ def zscan(session: Session, args: list[bytes]) -> Reply:
         cursor, members = 0, [member for _, member in values]
     else:
         cursor, members = values.index().walk(cursor, options.count)
-    text = SCORE_TEXTS(session.engine.version)[not values.is_packed]
+    text = score_texts(session.engine.version)[not values.is_packed]
     found = [part for each in members if fits(each) for part in (each, text(values.scores[each]))]
     return [b"%d" % cursor, found]
 
 
-SCORE_TEXTS: Final = by_version(
+score_texts: Final = by_version(
     (packed_text, double_text), {"6.0-6.2": (double_text, double_text), "7.2+": (short_text, short_text)}
 )
 """How ZSCAN tells scores: those of a packed value, and of another."""

@@ -44,21 +44,21 @@ def xinfo_consumers(session: Session, args: list[bytes]) -> Reply:
     group = read_stream(session, args[2]).groups.get(args[3])
     if group is None:
         raise CommandError(errors.no_group_of_key(args[2], args[3]))
-    now, tells_activity = session.engine.now.milliseconds, TELLS_ACTIVITY(session.engine.version)
+    now, tells = session.engine.now.milliseconds, tells_activity(session.engine.version)
     return [
         Map(
             {
                 b"name": consumer.name,
                 b"pending": len(consumer.pending),
                 b"idle": max(now - consumer.seen, 0),
-                **({b"inactive": inactivity(consumer, now)} if tells_activity else {}),
+                **({b"inactive": inactivity(consumer, now)} if tells else {}),
             }
         )
         for _, consumer in sorted(group.consumers.items())
     ]
 
 
-TELLS_ACTIVITY: Final = by_version(False, {"7.2+": True})
+tells_activity: Final = by_version(False, {"7.2+": True})
 """Whether a version tells when a consumer last got an entry."""
 
 
@@ -165,7 +165,7 @@ def consumer_in_full(consumer: Consumer, count: int | None, version: Version) ->
         {
             b"name": consumer.name,
             b"seen-time": consumer.seen,
-            **({b"active-time": consumer.active} if TELLS_ACTIVITY(version) else {}),
+            **({b"active-time": consumer.active} if tells_activity(version) else {}),
             b"pel-count": len(consumer.pending),
             b"pending": pending,
         }

@@ -240,14 +240,14 @@ def xreadgroup(session: Session, args: list[bytes]) -> Reply:
     def serve(_db: Database, key: bytes, stream: Stream) -> Reply:
         return serve_group(session, key, stream, reading)
 
-    return found or wait(session, reading, serve, WHEN_GONE(session.engine.version))
+    return found or wait(session, reading, serve, when_gone(session.engine.version))
 
 
 def raise_stream_gone() -> NoReturn:
     raise CommandError(errors.STREAM_GONE)
 
 
-WHEN_GONE: Final = by_version(raise_stream_gone, {"6.0-6.2": None})
+when_gone: Final = by_version(raise_stream_gone, {"6.0-6.2": None})
 """What happens to a blocked reader of a group when its stream is deleted; in 6.x it waits on."""
 
 
@@ -368,13 +368,13 @@ def read_options(session: Session, args: list[bytes], options: dict[bytes, tuple
         if session.is_script and word == b"BLOCK":
             raise CommandError(script_errors.no_block_in_script(args[0]))
         read(reading, args[at + 1 : at + 1 + operands])
-        if word == b"BLOCK" and CHECKS_AT_ONCE(session.engine.version):
+        if word == b"BLOCK" and checks_at_once(session.engine.version):
             check_timeout(session, reading)
         at += 1 + operands
     raise CommandError(errors.SYNTAX)
 
 
-CHECKS_AT_ONCE: Final = by_version(False, {"7.2+": True})
+checks_at_once: Final = by_version(False, {"7.2+": True})
 """Whether a timeout that ends too late is refused at once; 7.0 looks at it when a client is about to wait."""
 
 
